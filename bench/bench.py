@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed and memory of leowarp on this machine, as the table of docs/performance.md.
+"""Measure leowarp's speed and memory on this machine, as the table of docs/performance.md.
 
     python bench/bench.py            measure, print, and write the table into docs/performance.md
     python bench/bench.py --quick    a tenth of the virtual time, printed only
 
-The compared cases run in turn, `REPEATS` times, so that other work of the machine affects all of them alike. The table
-has the median, with the smallest and the largest value. On a shared machine, only ratios between values of one table
-are meaningful.
+The compared cases run in turn, `REPEATS` times, so that other load on the machine affects all cases alike. The table
+shows the median, the smallest and the largest value. On a shared machine, only ratios between values of one table are
+meaningful.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LARGE = ROOT / "bench" / "thousand-flows.toml"
 
 @dataclass(frozen=True)
 class Measured:
-    """Cost of one run.
+    """The cost of one run.
 
-    cpu_s: Processor time of guest and host up to the trace, as the run's manifest states it.
-    all_cpu_s: Processor time up to the end, including the metrics and the writing of the run directory.
+    cpu_s: The processor time of guest and host up to the trace, from the run's manifest.
+    all_cpu_s: The processor time up to the end, including the metrics and the run directory.
     """
 
     virtual_s: float
@@ -48,7 +48,7 @@ class Measured:
 
 
 def measure(scenario: str | Path, changes: Mapping[str, str | bool], directory: Path) -> Measured:
-    """Run a scenario (a path, or a name in examples/) without its report; the run directory is left in `directory`."""
+    """Run a scenario (a path, or a name in examples/) without a report, into `directory`."""
     began_s = time.process_time()
     run = lw.run(ROOT / "examples" / scenario, changes, directory, force=True, report=False, progress=False)
     own_s = time.process_time() - began_s
@@ -75,7 +75,7 @@ def speed_rows(label: str, runs: list[Measured]) -> list[tuple[str, str, str]]:
 
 
 def compared(cases: dict[str, Callable[[Path], Measured]], scratch: Path) -> dict[str, list[Measured]]:
-    """Run the cases in turn, `REPEATS` times; return the costs by case."""
+    """Run the cases in turn, `REPEATS` times. Return the costs by case."""
     results: dict[str, list[Measured]] = {name: [] for name in cases}
     for _ in range(REPEATS):
         for name, case in cases.items():
@@ -139,8 +139,8 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
 
 
 def large_rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
-    """A thousand flows over Starlink's first generation, with all satellites and without the satellites that no packet
-    reaches."""
+    """Measure a thousand flows over Starlink's first generation, with all satellites and with only the satellites that
+    some path uses."""
     whole = f"{round(10 * share)} s"
 
     def large(**changes: str) -> Callable[[Path], Measured]:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of each cure. For each cure, pairs of runs are made one after the other: one run with the cure and one
-without it.
+"""Measure the processor time of each cure. For each cure, pairs of runs are made, one with the cure and one without it.
 
     python bench/cures.py [pairs]
 
-Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure the script prints a
-ratio: the guest's processor time with the cure divided by the time without it. The output has the median, the smallest
-and the largest ratio of the pairs. Other load on the machine affects single pairs. The row "nothing" compares two runs
-without a cure, and thus shows the effect of other load.
+Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure, the script prints the
+ratio of the guest's processor times with and without the cure. The output shows the median, the smallest and the
+largest ratio of the pairs. Other load on the machine affects single pairs. The row "nothing" compares two runs without
+a cure, and shows the effect of other load.
 """
 
 import resource
@@ -37,7 +36,7 @@ CURES = {
 
 
 def guest_s(keys: dict[str, object]) -> float:
-    """Processor time in seconds that the guest of a run used."""
+    """Return the processor time in seconds that the guest of a run used."""
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lw.run(EXAMPLE, PLAIN | keys, Path(folder) / "run", report=False, progress=False)
@@ -46,7 +45,7 @@ def guest_s(keys: dict[str, object]) -> float:
 
 
 def main(pairs: int) -> None:
-    """Measure all cures, and print one line per cure."""
+    """Measure all cures, and print a line per cure."""
     ratios: dict[str, list[float]] = {name: [] for name in CURES}
     guest_s({})
     for number in range(pairs):

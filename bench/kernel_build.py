@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of building the guest kernel, by directory, and the curve from which the remaining time is predicted.
+"""Measure the processor time of building the guest kernel, by directory, and the curve that predicts the remaining
+time.
 
     python bench/kernel_build.py TREE DIRECTORY
 
-TREE is an unpacked kernel source; the build goes into DIRECTORY. A wrapper on the PATH runs gcc, ld, ar and nm, and
-records the processor time of each call. Processor time is larger on a busy machine, so compare only builds that are
-made side by side.
+TREE is an unpacked kernel source. The build goes into DIRECTORY. A wrapper on the PATH runs gcc, ld, ar and nm, and
+records the processor time of each call. Processor time is larger on a busy machine, so compare only builds that run
+side by side.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ int main(int argc, char **argv)
 
 
 def build(tree: Path, directory: Path) -> tuple[float, str]:
-    """Build the kernel; return the processor time in seconds and the build's output. The build also writes the costs of
-    the tools to the file DIRECTORY/costs."""
+    """Build the kernel. Return the processor time in seconds and the build's output. The file DIRECTORY/costs lists the
+    costs of the tools."""
     tools = directory / "tools"
     tools.mkdir(parents=True)
     (tools / "stand_in.c").write_text(STAND_IN)
@@ -85,7 +86,7 @@ def build(tree: Path, directory: Path) -> tuple[float, str]:
 
 
 def costs_of(directory: Path) -> dict[str, float]:
-    """Processor time in seconds by output file; names are relative to the build's directory."""
+    """Return the processor time in seconds by output file. Names are relative to the build directory."""
     costs: dict[str, float] = defaultdict(float)
     for line in (directory / "costs").read_text().splitlines():
         _, seconds, output = line.split("\t")
@@ -94,8 +95,7 @@ def costs_of(directory: Path) -> dict[str, float]:
 
 
 def curve(log: str, costs: dict[str, float]) -> list[tuple[int, float]]:
-    """Points of the curve `leowarp.guest.building.course.CURVE`: (number of steps printed, share of the costs so
-    far)."""
+    """Return the points of `leowarp.guest.building.course.CURVE`: (printed steps, share of the costs so far)."""
     spent, sums = 0.0, []
     for line in log.splitlines():
         if STEP.match(line):

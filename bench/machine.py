@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that all benchmarks use: the description of the machine, the text of repeated values, and writing a table
-into a page."""
+"""The functions for all benchmarks: the machine's description, the text of repeated values, and tables in a page."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 
 
 def machine() -> str:
-    """Name and load of the processor as text: `Intel(R) Xeon(R) Processor, load 1.55 at the start`."""
+    """Return the processor's name and load as text: `Intel(R) Xeon(R) Processor, load 1.55 at the start`."""
     cpu = next(line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                if line.startswith("model name"))  # fmt: skip
     load = Path("/proc/loadavg").read_text().split()[0]
@@ -22,8 +21,7 @@ def machine() -> str:
 
 
 def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
-    """Latency of dependent loads in ns, by the size in KiB of the memory region that the loads visit in random
-    order."""
+    """Return the latency of dependent loads in ns. The key is the size in KiB of the randomly visited memory region."""
     source = Path(__file__).with_name("load_latency.c")
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
         program = Path(directory) / "load_latency"
@@ -33,13 +31,13 @@ def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
 
 
 def spread(values: list[float], form: str) -> str:
-    """The median, followed by the smallest and the largest value in brackets."""
+    """Return the median, with the smallest and the largest value in brackets."""
     middle = format(statistics.median(values), form)
     return f"{middle} ({format(min(values), form)} to {format(max(values), form)})"
 
 
 def publish(name: str, lines: list[str], *, quick: bool) -> None:
-    """Print a table and, unless `quick` is true, replace the table `name` on the page."""
+    """Print a table. Unless `quick` is true, also replace the table `name` on the page."""
     print("\n".join(lines))
     if quick:
         return

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time that each override for speed saves, as the table of docs/performance.md.
+"""Measure the processor time that each override for speed saves, as the table of docs/performance.md.
 
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round, printed only
 
 TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing directory is reused.
-TREE/costs.json contains the complete rounds of a measurement that was interrupted.
+TREE/costs.json contains the complete rounds of an interrupted measurement.
 
 For each override with purpose "speed" (guest/overrides.toml), the script builds a default kernel without this override
 and without the overrides that need it. The kernel `plain` has no overrides for speed. Each round runs every load with
-every kernel, and begins with another kernel than the previous round. Other work of the machine therefore affects all
-kernels alike. The table has the guest's CPU time.
+every kernel, and begins with another kernel than the previous round. Other load on the machine affects all kernels
+alike for this reason. The table shows the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LOADS: list[Load] = [
 
 
 def kernels(tree: Path) -> dict[str, Path]:
-    """The binary of each kernel, by the override that the kernel lacks. Kernels that are not in `tree` are built."""
+    """Return the binary of each kernel, by the override that it lacks. Missing kernels are built in `tree`."""
     source = tree / "source"
     if not source.is_dir():
         growing = tree / "unpacking"
@@ -76,7 +76,7 @@ def kernels(tree: Path) -> dict[str, Path]:
 
 
 def build(choice: list[str], source: Path, objects: Path, program: Path) -> None:
-    """Build one kernel by guest/build.sh, with the symbols that the run's watchdog needs."""
+    """Build a kernel by guest/build.sh, with the symbols that the run's watchdog needs."""
     print(f"building {program.name}", file=sys.stderr, flush=True)
     command = ["sh", str(ROOT / "guest" / "build.sh"), *choice, str(source), str(objects), str(objects / "out")]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -89,7 +89,7 @@ def build(choice: list[str], source: Path, objects: Path, program: Path) -> None
 
 
 def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, dict[str, list[float]]]:
-    """CPU time of the guest in seconds, by load and kernel, with one value per round."""
+    """Return the guest's CPU times in seconds, by load and kernel, with one value per round."""
     names = list(programs)
     found = json.loads(kept.read_text()) if kept.is_file() else []
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
@@ -109,8 +109,8 @@ def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, di
 
 
 def table(costs: dict[str, dict[str, list[float]]]) -> list[str]:
-    """One row per kernel, with the smallest CPU time of its runs. A saving is 1 - (CPU time of the default kernel) /
-    (CPU time of the kernel without the override)."""
+    """Return one row per kernel, with the smallest CPU time of its runs. A saving is 1 - (CPU time of the default
+    kernel) / (CPU time of the kernel without the override)."""
     lines = [f"| without | {' | '.join(costs)} |", "|---|" + "---:|" * len(costs)]
     names = next(iter(costs.values()))
     for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of a run by part of the guest: the profile of docs/performance.md.
+"""Measure a run's processor time by part of the guest, for the profile of docs/performance.md.
 
     guest/build.sh SOURCE BUILD OUT      keeps BUILD/linux with its symbols
     python bench/profile.py BUILD/linux [SECONDS]    shares of Madrid-Tokyo
@@ -42,7 +42,7 @@ PARTS = (
 
 
 def samples(kernel: Path, command: list[str]) -> dict[str, int]:
-    """Run a command that makes a run, and count the profiler's samples of the guest's processes, by part."""
+    """Run a command that makes a run, and count the profiler's samples of the guest by part."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         data = Path(scratch) / "perf.data"
         record = ["perf", "record", "-q", "-o", str(data), "-F", str(FREQUENCY_HZ), "-e", "cpu-clock", *command]
@@ -65,7 +65,7 @@ def run_command(kernel: Path, scenario: str | Path, until_s: float, out: Path) -
 
 
 def share_lines(kernel: Path, seconds: int) -> list[str]:
-    """Lines of the table with each part's share in the run Madrid-Tokyo."""
+    """Return the table lines with each part's share in the run Madrid-Tokyo."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         found = samples(kernel, run_command(kernel, EXAMPLE, seconds, Path(scratch) / "run"))
     whole = sum(found.values())
@@ -74,8 +74,8 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """Cost of one packet in ns, by part, computed from the difference between a run to `case.to_s` and a run to
-    `case.from_s`. Between these times, nothing else changes."""
+    """Return the cost of a packet in ns by part, from the difference between runs to `case.to_s` and to `case.from_s`.
+    Nothing else changes between these times."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):
@@ -86,7 +86,7 @@ def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
 
 
 def packet_lines(kernel: Path) -> list[str]:
-    """Lines of the table with the cost of a packet by part, for one flow and for many flows."""
+    """Return the table lines with a packet's cost by part, for one flow and for many flows."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         one, many = (packet_ns(kernel, CASES[name], Path(scratch)) for name in (BASE, "90 flows"))
     lines = [f"| {part} | {one.get(part, 0):,.0f} | {ns:,.0f} |"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the cost of a route update with a hundred stations over 4,408 satellites, for the fourth table of
+"""Measure the cost of a route update with a hundred stations and 4,408 satellites, for the fourth table of
 docs/performance.md.
 
     python bench/routes.py            measure, print, and write the table into docs/performance.md
     python bench/routes.py --quick    fewer updates, once, printed only
 
-The constellation is Starlink's first generation with a +Grid; the stations are spread evenly between 52 degrees south
+The constellation is Starlink's first generation with a +Grid. The stations are spread evenly between 52 degrees south
 and north. Each update finds the shortest paths in both directions for all pairs with a flow, with lengths, delays and
-numbers of changes. The first update is slower, because its search is not bounded by earlier paths. To exclude the first
-update, a run with one update is subtracted from a run with many updates.
+change counts. The first update is slower, because its search is not bounded by earlier paths. A run with one update is
+subtracted from a run with many updates, to exclude the first update.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ interval = "{INTERVAL_S} s"
 
 
 def scenario(pairs: int, file: Path) -> Path:
-    """Write a scenario in which this number of station pairs send pings to each other."""
+    """Write a scenario in which `pairs` station pairs send pings to each other."""
     every = list(combinations(range(STATIONS), 2))
     chosen = [every[place * len(every) // pairs] for place in range(pairs)]
     stations = [
@@ -59,7 +59,7 @@ def scenario(pairs: int, file: Path) -> Path:
 
 
 def update_s(file: Path, updates: int) -> float:
-    """Processor time of one update, in s."""
+    """Return the processor time of one update, in s."""
     cost = {}
     for count in (1, 1 + updates):
         plan = resolve(load(file, {"run.duration": f"{count * INTERVAL_S} s"}))

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the cost of one packet-hop in a large and in a small network: the third table of docs/performance.md.
+"""Measure the cost of a packet-hop in a large and in a small network: the third table of docs/performance.md.
 
     python bench/size.py            measure, print, and write the table into docs/performance.md
     python bench/size.py --quick    shorter, one repetition, printed only
 
-The flows use CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. The cases
-are one flow from Madrid to Tokyo, and one flow for each pair of some cities. To remove the cost of set-up, a short run
-is subtracted from a long run. The result is processor time of the guest per packet delivered by a link. Three kinds of
-further cases show the causes of the cost. A flow over two links shows the cost of the hosts, and a flow without packet
-truth shows the cost of the records. A flow with a tenth of the rate, and so with a tenth of the packets in flight,
-shows the cost of memory accesses. This flow also has a tenth of the samples, so that the number of samples per packet
-does not change. A second table shows the memory latency of this machine.
+The flows use CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. One case
+has a flow from Madrid to Tokyo. Another has a flow for each pair of some cities. A short run is subtracted from a long
+run, to remove the cost of set-up. The result is the guest's processor time per packet that a link delivers. Further
+cases show the causes of the cost. A flow over two links shows the cost of the hosts. A flow without packet truth shows
+the cost of the records. A flow with a tenth of the rate, and of the packets in flight, shows the cost of memory
+accesses. This flow also has a tenth of the samples, so that the number of samples per packet is the same. A second
+table shows the memory latency of this machine.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
 
 @dataclass(frozen=True)
 class Case:
-    """A case: its pairs of cities, the virtual times at which its measurement begins and ends, and the scenario keys
-    that it sets."""
+    """A case: its city pairs, the virtual times of its measurement, and its scenario keys."""
 
     pairs: tuple[tuple[str, str], ...]
     from_s: int
@@ -83,8 +82,8 @@ BASE = "one flow, Madrid to Tokyo"
 
 @dataclass(frozen=True)
 class Price:
-    """Counts between two virtual seconds: processor time of the guest, packets that links delivered (hops), packets
-    that stations sent, and link directions that carried packets."""
+    """The counts between two virtual times: the guest's processor time, hops (delivered packets), sent packets, and
+    used link directions."""
 
     cpu_s: float
     hops: int
@@ -101,7 +100,7 @@ class Price:
 
 
 def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
-    """Write a scenario with one flow for each pair of cities; return its path."""
+    """Write a scenario with one flow for each pair of cities. Return its path."""
     cities = dict.fromkeys(city for pair in pairs for city in pair)
     stations = [f'[[stations]]\nname = "{city}"\n' for city in cities]
     flows = [f'[[flows]]\nsource = "{source}"\ndestination = "{destination}"\n' for source, destination in pairs]
@@ -110,12 +109,12 @@ def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
 
 
 def sent_pkts(totals: pd.DataFrame) -> int:
-    """Number of packets that stations sent in a run, from the run's table `linktotals`."""
+    """Return the number of packets that stations sent in a run, from the table `linktotals`."""
     return int(totals[totals["from"].isin(CITIES)]["offered_pkts"].sum())
 
 
 def price(case: Case, share: float, scratch: Path) -> Price:
-    """Cost of a case between the virtual times `from_s` and `to_s`, or in the first `share` of this interval."""
+    """Return the cost of a case between `from_s` and `to_s`, or in the first `share` of this interval."""
     file = scenario(case.pairs, scratch / "size.toml")
     until_s = case.from_s + (case.to_s - case.from_s) * share
     costs: list[Price] = []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the time of each step of a study with many small runs, for the second table of docs/performance.md.
+"""Measure each step of a study with many small runs, for the second table of docs/performance.md.
 
     python bench/study.py            measure, print, and write the table into docs/performance.md
     python bench/study.py --quick    one repetition, printed only
 
-The runs are those of `torres2020`: transfers of 120 MB at 100 Mbit/s, over a path with 100 ms of delay and jitter. Runs
+The runs belong to `torres2020`: transfers of 120 MB at 100 Mbit/s, over a path with 100 ms of delay and jitter. Runs
 without traffic show the cost of boot and set-up. Complete transfers also show the cost of a packet.
 """
 
@@ -40,7 +40,7 @@ def plans(count: int, **changes: str) -> list[scenario.Plan]:
 
 
 def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
-    """Processor time in s that the guest uses for this number of runs."""
+    """Return the guest's processor time in s for this number of runs."""
     made = list(summaries.make(plans(count, **changes), scratch))
     failed = [each.error for each in made if each.error is not None]
     if failed:
@@ -49,7 +49,7 @@ def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
 
 
 def host_ms(scratch: Path) -> dict[str, float]:
-    """Processor time in ms of each step that the host does for a run (median of ten)."""
+    """Return the processor time in ms of each host step of a run (median of ten)."""
     steps: dict[str, list[float]] = {"plan": [], "timeline": [], "collection": []}
     for seed in range(1, TOGETHER + 1):
         list(summaries.make(plans(1, flows__0__size="1 MB", run__seed=str(seed)), scratch))

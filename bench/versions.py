@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the cost of runs between this checkout and another one, side by side.
+"""Compare the cost of runs between this checkout and another one.
 
     python bench/versions.py OTHER            CPU s of whole runs without their report, as a table
     python bench/versions.py OTHER --quick    one pair of shorter runs
 
 OTHER is the directory of another checkout, which has a `.venv` and a built kernel (`make kernel`). The two checkouts
-run in turn, each on one processor. The checkout that runs first alternates, so that a growing or falling load favours
-neither.
+run in turn, each on one processor. The first checkout alternates, so that a growing or falling load favours neither.
 """
 
 from __future__ import annotations
@@ -90,14 +89,14 @@ counted(lambda: made(plans))
 
 @dataclass(frozen=True)
 class Case:
-    """A case: a function that makes a run with the checkout in a directory, and returns the run's CPU seconds."""
+    """A case with a function that makes a run in a checkout's directory and returns its CPU seconds."""
 
     name: str
     cpu_s: Callable[[Path, Path], float]
 
 
 def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
-    """A case in which both checkouts run a scenario file of this checkout."""
+    """Return a case in which both checkouts run a scenario file of this checkout."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
     if quick:
         dotted["run.duration"] = "20 s"
@@ -110,7 +109,7 @@ def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
 
 
 def answer(checkout: Path, arguments: list[str]) -> str:
-    """Run code in a checkout's Python, and return its output.
+    """Run code in a checkout's Python. Return its output.
 
     Raises SystemExit with the output if the code fails.
     """

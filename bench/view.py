@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the page of `leowarp view`, drawn by software: cost of a frame, frames per second while the page plays, and
-time until its first picture.
+"""Measure the page of `leowarp view`, drawn by software: a frame's cost, frames per second, and the time until the
+first picture.
 
 The page runs in Chromium without a graphics card. *Script* is the processor time of the page's drawing, and *all* is
-the processor time of all Chromium processes. A busy machine does not change these processor times. Two values are
-measured in real time, over 12 s of playing: frames per second (at most 60), and the 95th percentile of frame times (the
-longest of 20 frames). Both values are meaningful only on an idle machine.
+the processor time of all Chromium processes. Other load on the machine does not change these times. Two values are
+measured in real time over 12 s: frames per second (at most 60), and the 95th percentile of frame times (the longest of
+20 frames). Both values need an idle machine.
 """
 
 import os
@@ -49,7 +49,7 @@ rule = "plus-grid"
 
 
 def cpu_s(browser):
-    """Processor time in s that a browser's processes have used so far."""
+    """Return the processor time in s that a browser's processes have used so far."""
     ticks = os.sysconf("SC_CLK_TCK")
     total = 0
     for pid in trees([browser.process.pid], everything()):
@@ -59,7 +59,7 @@ def cpu_s(browser):
 
 
 def measured(browser, address, what, script="0"):
-    """Measure, and print a line of the table."""
+    """Measure a page, and print a line of the table."""
     tab = browser.open(address, SIZE)
     first_ms = tab.run("leowarp.frames.first_ms")
     tab.run(f"{script}, leowarp.drawNow()")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists where each clause of an RFC, and each claim of a published study, is implemented and tested.
+"""List where each clause of an RFC, and each claim of a published study, is implemented and tested.
 
     python tools/clauses.py                  # one line per document, and all faults; status 1 if any
     python tools/clauses.py rfc4737          # each of its clauses
     python tools/clauses.py --page FILE      # writes docs/reference/clauses.md; --check compares only
 
 The clauses are listed in `design/clauses/*.toml`. The name of a clause may contain any characters except parentheses.
-In the code, a comment on its own line cites a clause or claim by a sentence such as:
+In the code, a comment on its own line cites a clause or claim:
 
     // Implements RFC 4737, 4.2.3 (extent).
     # Tests RFC 4737, 7.1 (table 1).
@@ -15,9 +15,9 @@ In the code, a comment on its own line cites a clause or claim by a sentence suc
 
 The script checks the following rules. Every clause has either the citations that its kind needs, or a written
 exception, but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each
-section of an RFC has clauses, or a reason why it has none. The words and the source of a claim in the code are those of
-the list. A claim has one function. The citation of a claim is above the claim's function, and a test of this function
-cites the claim as well.
+section of an RFC has clauses, or a reason for having none. A claim in the code has the words and the source of the
+claim in the list. A claim has one function. A claim's citation is above the claim's function, and a test of this
+function also cites the claim.
 """
 
 from __future__ import annotations
@@ -62,13 +62,14 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 @dataclass(frozen=True)
 class Clause:
-    """One clause; for a claim of a study, `section` is its number, and `name` is its source, "figure 4".
+    """A clause of an RFC, or a claim of a study. For a claim, `section` is its number, and `name` is its source,
+    "figure 4".
 
-    document, section, name: Parts of a citation: "RFC 4737", "4.2.3", "extent".
-    kind: One of `NEEDS`.
-    says: Text of the requirement or definition.
-    exception, departure: Reason why the clause is not implemented, and how the code differs from the clause; empty if
-        there is none.
+    document, section, name: The parts of a citation: "RFC 4737", "4.2.3", "extent".
+    kind: A key of `NEEDS`.
+    says: The text of the requirement or definition.
+    exception, departure: The reason for a missing implementation, and the code's difference from the clause. Empty
+        means none.
     """
 
     document: str
@@ -81,7 +82,7 @@ class Clause:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Key of a citation: document, section and, for a clause of an RFC, its name."""
+        """The key of a citation: document, section and, for an RFC, the clause's name."""
         return self.document, self.section, "" if self.kind == "claim" else self.name
 
     def __str__(self) -> str:
@@ -95,10 +96,10 @@ class Citation:
     """A comment that cites a clause, and the item below the comment.
 
     verb: {"Implements", "Tests"}
-    key: (str, str, str). Key of the clause (`Clause.key`).
-    source: For a claim, its place in the paper, if the citation gives one.
-    file, line: str, int. Place of the comment; lines count from 1.
-    item: Name of the function, type or constant below or around the comment.
+    key: (str, str, str). The clause's key (`Clause.key`).
+    source: The claim's place in the paper, if the citation gives one.
+    file, line: str, int. The place of the comment. Lines count from 1.
+    item: The function, type or constant below or around the comment.
     """
 
     verb: str
@@ -110,7 +111,7 @@ class Citation:
 
     @property
     def place(self) -> str:
-        """Place of the citation as `file:line`, a form that editors open."""
+        """The place of the citation as `file:line`, a form that editors open."""
         return f"{self.file}:{self.line}"
 
 
@@ -119,9 +120,9 @@ class Document:
     """The clauses of one RFC, or the claims of one study.
 
     name, title: "RFC 4737" or the study's key, and its title.
-    clauses: Clauses in the order of the list.
-    sections: All sections of an RFC that may contain clauses; empty for a study.
-    no_clause: For each section without clauses, the reason.
+    clauses: The clauses in the order of the list.
+    sections: All sections of an RFC that may contain clauses. Empty for a study.
+    no_clause: The reason for each section without clauses.
     """
 
     name: str
@@ -132,8 +133,7 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether the document is a study and not an RFC. Every section of an RFC must be covered; for a study, there
-        is no such rule."""
+        """Whether the document is a study. Every section of an RFC must be covered. Studies have no such rule."""
         return not self.sections
 
 
@@ -141,9 +141,9 @@ class Document:
 class Judged:
     """A `Claim(...)` in the code of a study.
 
-    number, says, source: Number ("1.4"), words and place in the paper, as in the list.
-    file, function: File and function that check the claim.
-    function_line: First line of the function, from 1. The citation must be above the function's first line.
+    number, says, source: The number ("1.4"), words and place in the paper, as in the list.
+    file, function: The file and function that check the claim.
+    function_line: The first line of the function, from 1. The citation must be above this line.
     """
 
     number: str
@@ -155,7 +155,7 @@ class Judged:
 
 
 def read_document(path: Path) -> Document:
-    """Reads the list of clauses in a file of `design/clauses`.
+    """Read the list of clauses in a file of `design/clauses`.
 
     Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form.
     """
@@ -169,10 +169,10 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Each citation of a source file. For a faulty citation, yields a text that describes the fault.
+    """Yield each citation of a source file. A faulty citation yields a text that describes the fault.
 
     text: The file's content.
-    file: Path below the repository, for messages and the page.
+    file: The path below the repository, for messages and the page.
     """
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
@@ -194,8 +194,8 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
 
 
 def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """For each clause that a citation names: (key, source); a range of claims yields each of its claims. Empty if the
-    text is not a citation."""
+    """Yield (key, source) for each clause that a citation names, and for each claim of a range. Nothing is yielded if
+    the text is not a citation."""
     if match := _RFC.fullmatch(text):
         yield (match[1], match[2], match[3]), ""
     elif match := _CLAIM.fullmatch(text):
@@ -206,7 +206,7 @@ def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
 
 
 def _below(lines: list[str], at: int) -> list[str]:
-    """Lines below a citation, up to and including the first line that is neither comment nor attribute."""
+    """Return the lines below a citation, up to the first line that is neither comment nor attribute, inclusive."""
     below = []
     for line in lines[at + 1 :]:
         below.append(line)
@@ -216,7 +216,7 @@ def _below(lines: list[str], at: int) -> list[str]:
 
 
 def _item(lines: list[str], at: int) -> str:
-    """Name of the item below a citation, or of the function that contains it."""
+    """Return the item below a citation, or the function that contains the citation."""
     match = _ITEM.search((_below(lines, at) or [""])[-1])
     if match is None:
         match = next((found for line in lines[at::-1] if (found := _FUNCTION.search(line))), None)
@@ -224,7 +224,7 @@ def _item(lines: list[str], at: int) -> str:
 
 
 def _is_test(lines: list[str], at: int, file: str) -> bool:
-    """Whether a test begins below a citation: `def test_...` in Python, `#[test]` in Rust."""
+    """Check whether a test begins below a citation: `def test_...` in Python, `#[test]` in Rust."""
     below = _below(lines, at) or [""]
     if file.endswith(".rs"):
         return any(line.strip() == "#[test]" for line in below)
@@ -232,7 +232,7 @@ def _is_test(lines: list[str], at: int, file: str) -> bool:
 
 
 def source_files(root: Path) -> Iterator[Path]:
-    """Every file that may contain citations."""
+    """Yield every file that may contain citations."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in SUFFIXES and path.is_file():
@@ -240,9 +240,9 @@ def source_files(root: Path) -> Iterator[Path]:
 
 
 def judged_claims(text: str, file: str) -> Iterator[Judged]:
-    """The `Claim(number, says, figure, test, runs, function)` of a module, without importing it.
+    """Yield each `Claim(number, says, figure, test, runs, function)` of a module, without importing it.
 
-    The module is read as a syntax tree, because importing a study would need all of the package's dependencies.
+    The module is read as a syntax tree, because an import would need all of the package's dependencies.
     """
     tree = ast.parse(text)
     functions = {node.name: node.lineno for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -255,7 +255,7 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:
-    """Yields all faults, one line each. `judged` maps each study to its claims in the code."""
+    """Yield all faults, one line each. `judged` maps each study to its claims in the code."""
     known = {clause.key: clause for document in documents for clause in document.clauses}
     for citation in cited:
         if citation.key not in known:
@@ -273,7 +273,7 @@ def problems(documents: list[Document], cited: list[Citation], judged: dict[str,
 
 
 def _wrong_sections(document: Document) -> Iterator[str]:
-    """Sections of an RFC that have neither clauses nor a reason, or both."""
+    """Yield the sections of an RFC that have neither clauses nor a reason, or both."""
     having = {clause.section for clause in document.clauses}
     if document.is_study:
         return
@@ -287,8 +287,7 @@ def _wrong_sections(document: Document) -> Iterator[str]:
 
 
 def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
-    """Citations that the kind of a clause requires and that are missing, or that exist although the clause has an
-    exception."""
+    """Yield a clause's missing citations, and citations that exist although it has an exception."""
     if clause.kind not in NEEDS:
         yield f"{clause}: there is no kind {clause.kind!r}; the kinds are {', '.join(NEEDS)}"
         return
@@ -306,7 +305,7 @@ def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
 
 
 def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged]) -> Iterator[str]:
-    """Differences between the claims in a study's list and the claims in its code, and citations that are missing."""
+    """Yield the differences between a study's listed claims and its code, and missing citations."""
     listed = {clause.section: clause for clause in document.clauses}
     for number in sorted(listed.keys() - {claim.number for claim in judged}):
         yield f"claim {number} of {document.name} is judged nowhere"
@@ -328,7 +327,7 @@ def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged
 
 
 def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
-    """Reads all documents and citations, and finds the faults in them.
+    """Read all documents and citations, and find their faults.
 
     root: The repository.
     Returns: (list of Document, list of Citation, list of str)
@@ -354,7 +353,7 @@ def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
 
 
 def summary(document: Document, cited: list[Citation]) -> str:
-    """One line with the numbers of clauses that are implemented, tested and excepted."""
+    """Return one line with the numbers of implemented, tested and excepted clauses."""
     keys = {verb: {citation.key for citation in cited if citation.verb == verb} for verb in (IMPLEMENTS, TESTS)}
     count = {
         "implemented": sum(clause.key in keys[IMPLEMENTS] for clause in document.clauses),
@@ -370,7 +369,7 @@ def summary(document: Document, cited: list[Citation]) -> str:
 
 
 def table(document: Document, cited: list[Citation]) -> Iterator[str]:
-    """For each clause, the lines that implement and test it; if there are none, the reason."""
+    """Yield lines for each clause: where it is implemented and tested, and the reason if it is not."""
     for clause in document.clauses:
         yield f"{clause.section} ({clause.name}), {clause.kind}: {clause.says}"
         for verb in (IMPLEMENTS, TESTS):
@@ -383,8 +382,8 @@ def table(document: Document, cited: list[Citation]) -> Iterator[str]:
 
 
 def page(documents: list[Document], cited: list[Citation]) -> str:
-    """The page docs/reference/clauses.md. The page names files and items, but no line numbers, because these change
-    often."""
+    """Return the page docs/reference/clauses.md. The page names files and items, but no line numbers, because these
+    change often."""
     parts = [_INTRODUCTION, "\n".join(f"- {summary(document, cited)}" for document in documents)]
     for document in documents:
         parts.append(f"## {document.name}\n\n{document.title}")
@@ -411,7 +410,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """List of files, each with the items in which the clause is cited."""
+    """Return a list of files, each with the items that cite the clause."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])
@@ -437,7 +436,7 @@ any kind may have a written exception instead."""
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Prints, writes or checks the lists, and returns the exit status."""
+    """Print, write or check the lists. Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("document", nargs="?", help="rfc4737, torres2020, ...: each of its clauses")
     parser.add_argument("--page", type=Path, help="write the page of the documentation")

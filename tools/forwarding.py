@@ -5,9 +5,9 @@
     python tools/forwarding.py --networks 400 --first 30000 --duration 30
 
 Each seed gives one network (`any_network` of tests/support/networks.py). A run takes 1 to 30 s of virtual time, or
---duration s, in a boot of its own. The output has a line for each network whose records differ, with the names of the
-files that differ. The script leaves out networks in which leowarp never uses direct forwarding
-(leowarp/guest/setup/forwarding.py). Exit status 1 means that at least one network differs.
+--duration s, in a separate boot. The output has a line for each network whose records differ, with the names of these
+files. The script skips networks in which leowarp never uses direct forwarding (leowarp/guest/setup/forwarding.py). Exit
+status 1 means that at least one network differs.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from support.networks import FORWARDING, Network, any_network, records  # noqa: 
 
 
 def main() -> int:
-    """Compare the networks that the command line names; the result is the exit status."""
+    """Compare the networks that the command line names. Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
@@ -55,13 +55,13 @@ def main() -> int:
 
 
 def is_direct(network: Network) -> bool:
-    """Whether leowarp's own code (guest/links/leolink_direct.c) forwards packets in this run."""
+    """Check whether leowarp's own code forwards packets in this run (guest/links/leolink_direct.c)."""
     plan = network.plan("direct")
     return forwarding(plan, network.timeline(plan)) == "direct"
 
 
 def differing(image: GuestImage, network: Network) -> list[str]:
-    """Names of the files that differ between direct and kernel forwarding."""
+    """Return the names of the files that differ between direct and kernel forwarding."""
     with tempfile.TemporaryDirectory() as directory:
         direct, kernel = (records(image, network, name, Path(directory) / name) for name in FORWARDING)
     return sorted(name for name in direct.keys() | kernel.keys() if direct.get(name) != kernel.get(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a fuzz target for a given time: rounds of `tests/fuzz` with new seeds, until the time is over or a round fails.
+"""Run a fuzz target: rounds of `tests/fuzz` with new seeds, until the time is over or a round fails.
 
 python tools/fuzz.py --seconds 600 --target elements
 """
@@ -16,12 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES_OF_ROUND = 2000
-"""The number is large, so that starting a round's process takes only a small part of the round's time."""
+"""The number of examples per round. The number is large, so that starting a round's process takes only a small part of
+the round."""
 
 
 def main() -> int:
-    """Runs rounds until the time is over. The exit status is that of the first round that fails, and the script prints
-    the seed of this round."""
+    """Run rounds until the time is over. Return the first failed round's exit status, and print its seed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="no round begins later than this (default: 10)")
     parser.add_argument("--target", default="", help="only targets with this in their names, as pytest's -k")

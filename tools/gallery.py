@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renews the pictures of docs/gallery.md: runs the commands on the page, and takes pictures from the files that these
-commands write.
+"""Renew the pictures of docs/gallery.md from the files that the commands on the page write.
 
     python tools/gallery.py [--only NAME ...]
 
-A line above each picture states where the picture comes from. With `<!-- picture: FILE -->`, the picture is FILE, which
-the commands above the picture write. With `<!-- picture: PAGE.html#... WxH -->`, the picture shows a page that the
-commands write. A headless Chromium renders the page in a window of size WxH. With `<!-- picture: notebook WxH -->`, the
-picture is a notebook whose cells contain the Python code above the picture. Pictures are stored with fewer colours,
-which saves two thirds of the bytes. `--only` runs all commands but writes only the named pictures.
+A line above each picture states its source. With `<!-- picture: FILE -->`, the picture is FILE, which the commands
+above the picture write. With `<!-- picture: PAGE.html#... WxH -->`, the picture shows a page that the commands write. A
+headless Chromium renders the page in a window of size WxH. With `<!-- picture: notebook WxH -->`, the picture is a
+notebook with the Python code above the picture. Pictures are stored with fewer colours, which saves two thirds of the
+bytes. `--only` runs all commands but writes only the named pictures.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from support.notebooks import as_page, executed  # noqa: E402
 
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
-"""With the method "maximum coverage", every colour in every picture is within 13 of 255 of the original. The method
-"median cut" is not used: it counts pixels, and turns thin pink lines grey."""
+"""The number of colours in a picture. With the method "maximum coverage", every colour is within 13 of 255 of the
+original. The method "median cut" counts pixels, and turns thin pink lines grey."""
 MOST_COLOURS = 256
-"""Number of colours for pictures of a browser. With fewer colours, grey areas would get a tint."""
+"""The number of colours in a browser screenshot. With fewer colours, grey areas would get a tint."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 _PICTURE = re.compile(r"^<!-- picture: (\S+(?: \d+x\d+)?) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
 _CELLS = re.compile(r"^```python\n(.*?)^```\n+<!-- picture: notebook", re.M | re.S)
 
 
 def main() -> None:
-    """Runs the commands in a separate directory and writes the pictures."""
+    """Run the commands in a separate directory, and write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="pictures without directory and ending: map packets")
     given = parser.parse_args()
@@ -68,25 +67,25 @@ def main() -> None:
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """For each picture that comes from a file: the file that a command writes, and the picture's file on the page."""
+    """Return the source file of each picture that comes from a file, and the picture's file on the page."""
     return _PICTURE.findall(text)
 
 
 def commands(text: str) -> list[str]:
-    """All commands up to the last one that writes a picture, except those that open a page."""
+    """Return all commands up to the last one that writes a picture, except commands that open a page."""
     end = max(match.end() for match in _PICTURE.finditer(text))
     typed = [line for block in _COMMANDS.findall(text[:end]) for line in block.splitlines()]
     return [line for line in typed if "view" not in shlex.split(line)[1:2]]
 
 
 def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out: Path) -> None:
-    """Writes a picture of a page, or of a notebook with these cells, as displayed by a browser.
+    """Write a screenshot of a page, or of a notebook with these cells.
 
-    place: Directory in which the commands were run.
-    what: Page with its fragment, or "notebook".
-    cells: match of `_CELLS`
-    size: "WIDTHxHEIGHT" of the window.
-    out: A PNG.
+    place: The directory in which the commands were run.
+    what: The page with its fragment, or "notebook".
+    cells: The match of `_CELLS`.
+    size: The "WIDTHxHEIGHT" of the window.
+    out: The PNG to write.
     """
     if PROGRAM is None:
         sys.exit("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
@@ -109,7 +108,7 @@ def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out:
 
 
 def cells_of(text: str) -> list[str]:
-    """Splits Python code into the cells of a notebook; each cell ends with the expression that it shows."""
+    """Split Python code into the cells of a notebook. Each cell ends with the expression that it shows."""
     cells, lines, begin = [], text.splitlines(), 0
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Expr):
@@ -120,7 +119,7 @@ def cells_of(text: str) -> list[str]:
 
 
 def keep(made: Path, kept: Path, colours: int = COLOURS) -> None:
-    """Writes a picture with fewer colours."""
+    """Write a picture with fewer colours."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     few = Image.open(made).convert("RGB").quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(kept, optimize=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds the parts of the wheel that are not Python: the native library, the examples, and the guest with its sources
-from `build/guest`. The hook also writes the checkout's version and commit into the wheel.
+"""Add the parts of the wheel that are not Python: the native library, the examples, and the guest with its sources from
+`build/guest`. The hook also writes the checkout's version and commit into the wheel.
 
 `tools/wheel.py` fills `build/guest`, and `make` builds the library. An editable installation needs none of these files,
-because it uses those of the checkout.
+because it uses the checkout's files.
 """
 
 import json
@@ -27,14 +27,14 @@ _VERNEED = 0x6FFFFFFE
 
 
 class GuestHook(BuildHookInterface):
-    """Hatchling's hook for the wheel; pyproject.toml names this file."""
+    """Hatchling's hook for the wheel. pyproject.toml names this file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Sets the wheel's extra files, and the machines for which it is built.
+        """Set the wheel's extra files and its machines.
 
-        version: "standard" or "editable"; for "editable", the function does nothing.
-        build_data: Hatchling's dictionary; the hook sets `tag`, `pure_python` and `force_include` in it.
-        Raises FileNotFoundError if guest or library are not built.
+        version: "standard" or "editable". For "editable", the function does nothing.
+        build_data: Hatchling's dictionary. The hook sets `tag`, `pure_python` and `force_include` in it.
+        Raises FileNotFoundError if the guest or the library is not built.
         Raises ValueError if the library needs another library that a user's machine may lack.
         """
         if version == "editable":
@@ -63,7 +63,7 @@ class GuestHook(BuildHookInterface):
 
 
 def glibc_needed(library: Path) -> tuple[int, int]:
-    """The oldest glibc with all symbol versions that an ELF-64 library needs (elf(5), SHT_GNU_verneed).
+    """Return the oldest glibc with all symbol versions that an ELF-64 library needs (elf(5), SHT_GNU_verneed).
 
     Returns: (int, int). The result is at least `OLDEST`.
     Raises ValueError if the library needs something that PEP 600 does not allow.
@@ -76,10 +76,10 @@ def glibc_needed(library: Path) -> tuple[int, int]:
 
 
 def version_needs(data: bytes) -> list[tuple[str, str]]:
-    """Library and symbol version for each entry of the ELF table of needed versions.
+    """Return the library and symbol version for each entry of the ELF table of needed versions.
 
     data: The content of a whole ELF-64 file, little endian.
-    Returns: list of (str, str). Pairs such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
+    Returns: list of (str, str). The pairs, such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
     Raises ValueError if the file needs a library that PEP 600 does not allow.
     """
     # Offsets in the ELF header: e_shoff first, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
@@ -106,5 +106,5 @@ def version_needs(data: bytes) -> list[tuple[str, str]]:
 
 
 def _string(data: bytes, at: int) -> str:
-    """The text from an offset up to the next zero byte."""
+    """Return the text from an offset up to the next zero byte."""
     return data[at : data.index(b"\0", at)].decode()

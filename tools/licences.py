@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every dependency's licence is compatible with Apache-2.0. The script reads the licences of Python
-packages with pip-licenses, the licences of Rust crates with cargo metadata, and those of the page's packages from its
-lock file.
+"""Check that every dependency's licence is compatible with Apache-2.0. The script reads Python licences with
+pip-licenses, Rust licences with cargo metadata, and the page's licences from its lock file.
 
-The rules for Rust are those of deny.toml, as for `cargo deny check`: deny.toml must allow each crate's licence and
-registry. The script does not use cargo-deny itself, because Debian does not package it and compiling it takes long.
+The rules for Rust are in deny.toml, as for `cargo deny check`: it must allow each crate's licence and registry. The
+script does not use cargo-deny, because Debian does not package it and compiling it takes long.
 
-Exit status 1 means that a licence is incompatible or unknown; the output names each such package.
+Exit status 1 means an incompatible or unknown licence. The output names each of these packages.
 """
 
 import json
@@ -63,7 +62,7 @@ LOOKED_UP = {
 
 
 def main() -> int:
-    """Checks all three languages and prints all faults. Returns exit status 1 if there is a fault."""
+    """Check all three languages, and print all faults. Return exit status 1 if there is a fault."""
     bad = [*_python(), *_rust(), *_npm()]
     for line in bad:
         print(line, file=sys.stderr)
@@ -71,11 +70,10 @@ def main() -> int:
 
 
 def runtime_packages(pyproject: Path) -> set[str]:
-    """Names of all distributions that an installation of leowarp with its extras needs, directly or indirectly.
+    """Return the distributions that an installation of leowarp with its extras needs, directly or indirectly.
 
     pyproject: The parsed pyproject.toml, with `project.dependencies` and the extras.
-    Returns: Names in the spelling of PEP 503. Packages that are only for other platforms are not installed here, and
-        are left out.
+    Returns: The names in the spelling of PEP 503. Packages for other platforms only are left out.
     """
     project = tomllib.loads(pyproject.read_text())["project"]
     extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
@@ -96,15 +94,15 @@ def runtime_packages(pyproject: Path) -> set[str]:
 
 
 def _name(requirement: str) -> str:
-    """Name of a requirement in the spelling of PEP 503."""
+    """Return the name of a requirement in the spelling of PEP 503."""
     match = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert match is not None, requirement
     return re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
 def _python() -> list[str]:
-    """Faults of the Python packages that leowarp's users get, one line each. Packages that only developers need are not
-    checked, because they are not shipped."""
+    """Return the faults of the Python packages that leowarp's users get, one line each. Packages for developers only
+    are not checked, because they are not shipped."""
     names = runtime_packages(Path("pyproject.toml"))
     command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -113,7 +111,7 @@ def _python() -> list[str]:
 
 
 def _rust() -> list[str]:
-    """Faults of the Rust crates in Cargo.lock, one line each."""
+    """Return the faults of the Rust crates in Cargo.lock, one line each."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["packages"]
     print(f"{len(packages)} Rust crates")
@@ -121,9 +119,9 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """For the crates that `cargo metadata` lists: faults by the rules of deny.toml, one line each.
+    """Return the faults by deny.toml of the crates from `cargo metadata`, one line each.
 
-    packages: The packages of `cargo metadata`; their `name`, `license` (SPDX, or None) and `source` are read.
+    packages: The packages of `cargo metadata`, of which `name`, `license` (SPDX, or None) and `source` are read.
     rules: The parsed deny.toml, with `licenses.allow` and `sources.allow-registry`.
     """
     allowed = set(rules["licenses"]["allow"])
@@ -140,16 +138,16 @@ def against_deny(packages: list[dict], rules: dict) -> list[str]:
 
 
 def _npm() -> list[str]:
-    """Faults of the npm packages of the page, one line each."""
+    """Return the faults of the page's npm packages, one line each."""
     packages = json.loads(Path("web/package-lock.json").read_text())["packages"]
     print(f"{len(packages) - 1} npm packages")
     return of_npm_lock(packages)
 
 
 def of_npm_lock(packages: dict[str, dict]) -> list[str]:
-    """Faults of the packages of a package-lock.json, one line each.
+    """Return the faults of the packages of a package-lock.json, one line each.
 
-    packages: The file's `packages`: path below node_modules to the package's entry.
+    packages: The file's `packages`, which maps a path below node_modules to its entry.
     """
     bad = []
     for place, package in packages.items():
@@ -167,15 +165,15 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
 
 
 def _incompatible(found: list[tuple[str, str]]) -> list[str]:
-    """One line for each (name, licence) that is not compatible. If a licence was looked up by hand, it replaces the
-    declared one."""
+    """Return one line for each incompatible (name, licence). A licence that was looked up by hand replaces the declared
+    one."""
     return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
 
 
 def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
     """Whether the licences in `licences` are sufficient for a licence expression (SPDX, or a list of trove names).
 
-    For "A OR B", one of them is sufficient; for "A AND B", both are needed. A slash is an old form of OR.
+    For "A OR B", one is sufficient. For "A AND B", both are needed. A slash is an old form of OR.
 
     Examples
     --------

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
+"""Print requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
 
-`python tools/lock.py --site` prints requirements-site.lock: the packages of the group `site`. Packages that are also in
-requirements.lock have the same version in both files, because both are installed into one environment.
+`python tools/lock.py --site` prints requirements-site.lock: the packages of the group `site`. Common packages of both
+files have the same version, because both files are installed into one environment.
 
 pip resolves once for each supported CPython (`pip install --dry-run --report`). Only wheels are accepted, so that an
-installation runs no code of a package. The lock names no package index: pip uses the index that the machine has
-configured.
+installation runs no package code. The lock names no package index. pip uses the machine's index.
 
 `python tools/lock.py --keep` keeps the version of each package in the existing lock.
 """
@@ -32,10 +31,10 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 
 
 def main() -> None:
-    """Prints the lock file to standard output.
+    """Print the lock file.
 
-    Raises SystemExit if two versions of Python would get different versions of a package, because they all share one
-    lock file.
+    Raises SystemExit if two versions of Python would get different versions of a package, because they share a lock
+    file.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
@@ -75,12 +74,12 @@ def main() -> None:
 
 
 def _pins(lock: Path) -> list[str]:
-    """`name==version` of each package in an existing lock."""
+    """Return `name==version` of each package in an existing lock."""
     return re.findall(r"^\S+==\S+", lock.read_text(), flags=re.M)
 
 
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
-    """The packages that pip would install for the requirements `wanted`, within `bounds`, for one version of CPython.
+    """Return the packages that pip would install for `wanted` within `bounds`, for one version of CPython.
 
     Returns: The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
     """

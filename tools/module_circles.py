@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that imports form no circles: among Python's modules, among the modules of each Rust crate, and among the C
-files of the guest kernel.
+"""Check that imports form no circles: among Python's modules, among a Rust crate's modules, and among the guest
+kernel's C files.
 
     python tools/module_circles.py             # status 1 names each circle
     python tools/module_circles.py --graph     # prints every module and what it imports
 
-Compilers refuse circles of crates, but not circles of modules or files. import-linter checks the layers in
-pyproject.toml, but not the modules within a layer's package. Rust's test modules are left out, because they import what
-they test. An import that is only for type checking counts, and so does an import inside a function.
+Compilers refuse circles of crates, but not of modules or files. import-linter checks the layers in pyproject.toml, but
+not the modules in a layer's package. Rust's test modules are left out, because they import what they test. Imports for
+type checking and imports inside functions count.
 
-A crate's root names all its modules. A module that uses something defined in the root itself therefore forms a circle
-with the root. If the root only re-exports a name, the name counts as part of the module that defines it.
+A crate's root names all its modules. A module that uses a definition in the root forms a circle with the root. If the
+root only re-exports a name, the name belongs to the module that defines it.
 """
 
 import re
@@ -38,7 +38,7 @@ C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute
 
 
 def main(arguments: list[str]) -> int:
-    """Checks every crate, the guest's C and the package, and prints all circles. Returns exit status 1 if there is a
+    """Check every crate, the guest's C and the package, and print all circles. Return exit status 1 if there is a
     circle.
 
     arguments: `--graph` prints every module and what it imports.
@@ -62,8 +62,8 @@ def main(arguments: list[str]) -> int:
 
 
 def graph(source: Path) -> dict[str, set[str]]:
-    """The imports of each module of a crate from other modules of the crate. Modules are named by their path below the
-    crate; the root is `lib` or `main`.
+    """Return each module's imports from other modules of the crate. Modules are named by their path below the crate.
+    The root is `lib` or `main`.
 
     source: The folder `src` of a crate.
     Returns: A mapping such as `{"flows::tcp": {"clock", "flows::socket"}}`, without tests.
@@ -91,11 +91,11 @@ def graph(source: Path) -> dict[str, set[str]]:
 
 
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
-    """Paths below the crate that occur in a module's text, each as a list of its parts.
+    """Yield the paths below the crate that occur in a module's text, each as a list of its parts.
 
-    here: Path of the module that is read; empty for the crate's root.
+    here: The path of the module. Empty for the crate's root.
     text: The module's source without comments and tests.
-    modules: Paths of all modules of the crate.
+    modules: The paths of all modules of the crate.
     """
     starts = {"crate": [], "super": here[:-1], "self": here}
     for match in PATH.finditer(text):
@@ -111,7 +111,7 @@ def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list
 
 
 def expanded(text: str, at: int) -> list[list[str]]:
-    """The paths that begin at a position of a text: one, or several if the path contains braces.
+    """Return the paths that begin at a position of a text: one, or several if the path contains braces.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def expanded(text: str, at: int) -> list[list[str]]:
 
 
 def item_end(text: str, at: int) -> int:
-    """Position at which an item of a list in braces ends: the next comma or brace that is not inside other braces.
+    """Return the position at which an item of a list in braces ends: the next comma or brace at the same depth.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def item_end(text: str, at: int) -> int:
 
 
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
-    """The module to which a path leads; the rest of the path names a type or function in this module.
+    """Return the module to which a path leads. The rest of the path names a type or function in it.
 
-    exported: Maps names that the root re-exports to the modules that define them.
+    exported: A map from names that the root re-exports to their modules.
     root: {"lib", "main"}. The result if the path leads into no module.
     """
     # The longest prefix of the path is tried first, because in `flows::tcp::Transfer` both `flows` and `flows::tcp` are
@@ -166,14 +166,14 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 
 def python_graph(package: str) -> dict[str, set[str]]:
-    """For each module of a package, the modules of the same package that it imports, by full names."""
+    """Return, for each module of a package, the imported modules of the same package, by full names."""
     # grimp gets no cache directory, because grimp would create the directory in the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 
 
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
-    """For each package that contains packages: the imports among these packages, by full names.
+    """Return the imports among the packages of each package that contains packages, by full names.
 
     imports: The result of `python_graph`. Tests are left out, because they import from all parts of their package.
 
@@ -200,7 +200,7 @@ def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str,
 
 
 def folder_of(module: str, room: str) -> str:
-    """The direct child of the package `room` that is or contains a module; empty if the module is not in `room`.
+    """Return the direct child of the package `room` that is or contains a module. Empty if the module is not in `room`.
 
     >>> folder_of("a.b.c.d", "a.b")
     'a.b.c'
@@ -211,7 +211,7 @@ def folder_of(module: str, room: str) -> str:
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:
-    """For each C file below a directory, the files whose functions or values it uses; files are named by their
+    """Return, for each C file below a directory, the files whose functions or values it uses. Files are named by their
     stems."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*/*.h")))
@@ -225,8 +225,8 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """Sets of modules in which each module imports all others, directly or indirectly. The list of sets is sorted, so
-    that messages are repeatable.
+    """Return the sets of modules in which each module imports all others, directly or indirectly. The list is sorted,
+    so that messages are repeatable.
 
     Examples
     --------
@@ -239,8 +239,8 @@ def circles(imports: dict[str, set[str]]) -> list[set[str]]:
 
 
 def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
-    """All modules that a module imports, directly or indirectly. The module itself is included only if it is in a
-    circle.
+    """Return all modules that a module imports, directly or indirectly. The module itself is included only if it is in
+    a circle.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds python/leowarp/_native.abi3.so from crates/py with cargo; `make` calls it when a crate has changed."""
+"""Build python/leowarp/_native.abi3.so from crates/py with cargo. `make` calls this script when a crate has changed."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 
 def main() -> None:
-    """Builds the library and puts it into the package; the exit status is cargo's."""
+    """Build the library and put it into the package. The exit status is cargo's."""
     # Panic messages contain the paths of source files. The prefixes below replace the paths of source files, so the
     # same sources give the same bytes everywhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds sentences that a reader probably has to read twice: `python tools/prose.py`.
+"""Find sentences that a reader probably has to read twice: `python tools/prose.py`.
 
     python tools/prose.py                    what the last commit and the working tree add; and the share of the whole
     python tools/prose.py --base COMMIT      what was added since COMMIT
@@ -7,10 +7,9 @@
     python tools/prose.py --all --count      only the numbers
 
 The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
-TypeScript and shell. The rules are those of CONTRIBUTING.md ("Plain English"). If a sentence has to stay as it is,
-`prose: REASON` in a comment on its first line, or on the line before it, gives the reason. The exit status is 1 if an
-added sentence breaks a rule without a reason. It is also 1 if the share of such sentences among all sentences is above
-`MOST_RATIO`.
+TypeScript and shell. The rules are in CONTRIBUTING.md ("Plain English"). A sentence may stay with a comment `prose:
+REASON` on its first line or on the line before. The exit status is 1 if an added sentence breaks a rule without a
+reason. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 34
-"""CONTRIBUTING.md says 25 words; the limit here is higher, so that lists and definitions pass."""
+"""The largest number of words in a sentence. CONTRIBUTING.md says 25, but lists and definitions must pass."""
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")
@@ -55,7 +54,7 @@ INSTEAD = {
     r"a (run|packet|flow|node|hop|change|second|minute|hour|row|file|core|segment|queue) a": "per",
     r"judg(e|ed|es|ing)": "check, verdict",
 }
-"""Maps a pattern to the field's term that should be used instead."""
+"""The field's term to use instead of each pattern."""
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
@@ -67,7 +66,7 @@ _SLASH_COMMENT = re.compile(r"^(?:///|//!|//|/\*+|\*(?=\s))\s?(.*?)(?:\*/)?$")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with the line on which it begins, from 1."""
+    """A sentence and the line on which it begins, from 1."""
 
     path: str
     line: int
@@ -76,12 +75,13 @@ class Sentence:
 
     @property
     def words(self) -> int:
-        """A piece of code counts as one word, because a reader does not read a list of columns as a sentence."""
+        """The number of words. A piece of code counts as one word, because a reader does not read a list of columns as
+        a sentence."""
         return len(re.sub(r"`[^`]*`", "code", self.text).split())
 
     @property
     def faults(self) -> list[str]:
-        """The rules that the sentence breaks, as texts; empty if it breaks none."""
+        """The rules that the sentence breaks, as texts. Empty if it breaks none."""
         found = []
         if BEGINNINGS.match(self.text) and not self.text.endswith("?"):
             found.append("its subject does not come first")
@@ -92,7 +92,7 @@ class Sentence:
 
 
 def quoted_lines(text: str) -> set[int]:
-    """Numbers of the lines of a Python file that are in docstrings, including docstrings below attributes."""
+    """Return the line numbers of docstrings in a Python file, including docstrings of attributes."""
     taken: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -101,7 +101,7 @@ def quoted_lines(text: str) -> set[int]:
 
 
 def prose_lines(path: str, text: str) -> list[str]:
-    """The prose in each line of a file, without marks of comments and quotes; "" for lines without prose."""
+    """Return the prose in each line of a file, without comment marks and quotes, and "" for lines without prose."""
     found, is_code = [], False
     quoted = quoted_lines(text) if path.endswith(".py") else frozenset()
     comment = _HASH_COMMENT if path.endswith((".py", ".sh")) else _SLASH_COMMENT
@@ -121,7 +121,7 @@ def prose_lines(path: str, text: str) -> list[str]:
 
 
 def sentences(path: str, text: str) -> Iterator[Sentence]:
-    """The sentences of a file, of four words or more."""
+    """Yield the sentences of a file with at least four words."""
     lines = text.splitlines()
     begun, words = 0, ""
 
@@ -144,12 +144,12 @@ def sentences(path: str, text: str) -> Iterator[Sentence]:
 
 
 def git(*arguments: str) -> str:
-    """Output of git; "" if git fails, for example because there is no such commit."""
+    """Return the output of git, or "" if git fails, for example because there is no such commit."""
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
 def added(base: str) -> dict[str, set[int]]:
-    """For each file, the numbers of the lines that are new since `base`."""
+    """Return the numbers of the lines that are new since `base`, by file."""
     lines: dict[str, set[int]] = {}
     path = ""
     for line in git("diff", "-U0", base).splitlines():
@@ -162,7 +162,7 @@ def added(base: str) -> dict[str, set[int]]:
 
 
 def read(paths: list[str]) -> list[Sentence]:
-    """The sentences of all files below these paths; if no paths are given, of all files of the repository."""
+    """Return the sentences of all files below these paths, or of all files of the repository if no paths are given."""
     named = [
         path for path in git("ls-files", *paths).splitlines() if path.endswith(_READ) and not _GENERATED.search(path)
     ]
@@ -171,12 +171,12 @@ def read(paths: list[str]) -> list[Sentence]:
 
 
 def share(found: list[Sentence]) -> float:
-    """Share of the sentences that break a rule without a reason, from 0 to 1."""
+    """Return the share of the sentences that break a rule without a reason, from 0 to 1."""
     return sum(bool(each.faults) and not each.has_reason for each in found) / max(len(found), 1)
 
 
 def numbers(found: list[Sentence]) -> str:
-    """One line: number of sentences, share of suspicious sentences, median length, share of long sentences."""
+    """Return one line: number of sentences, share of suspicious sentences, median length, share of long sentences."""
     lengths = [each.words for each in found] or [0]
     long = sum(length > LONG_WORDS for length in lengths) / len(lengths)
     middle = f"median {statistics.median(lengths):.0f} words, {100 * long:.1f} % above {LONG_WORDS}"
@@ -184,7 +184,7 @@ def numbers(found: list[Sentence]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the faults, and returns the exit status: 1 if the check fails."""
+    """Print the faults. Return the exit status, which is 1 if the check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", help="files and folders; everything if none")
     parser.add_argument("--base", default="HEAD~1", help="commit with which the working tree is compared")

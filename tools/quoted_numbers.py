@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the numbers that pages quote with the results of runs. docs/numbers.toml lists the runs, and how each number
+"""Compare the numbers that pages quote with the results of runs. docs/numbers.toml lists the runs, and how each number
 is computed.
 
     python tools/quoted_numbers.py                  # each number as it is quoted, against the stored results
@@ -41,14 +41,13 @@ _FILE = re.compile(r"^<!-- (?:file|study): (\S+) -->\n+```\w*\n(.*?)^```$", re.M
 
 @dataclass(frozen=True)
 class Made:
-    """How a result is made: commands as a user types them, in a directory with `examples/` and the files that `page`
-    shows.
+    """The recipe of a result. The user's commands run in a directory with `examples/` and the files that `page` shows.
 
-    values: Maps a name to a Python expression over `run` (the last run directory that a command made), `table(name)`
-        (its metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (the output of commands
-        with `--json`), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose
-        name begins with `_` are not stored.
-    long: True if the result takes more than about ten seconds. The tests do not repeat a long result; only this script
+    values: A Python expression for each name. The expression may use `run` (the last run directory that a command
+        made), `table(name)` (its metrics `name.*`), `answers` (the output of commands with `--json`) and `here` (the
+        directory). It may also use the modules `lw`, `np` and `pd`, and earlier values. A table has a row for each
+        instant and flow. Flow -1 is the path. Values whose name begins with `_` are not stored.
+    long: True if the result takes more than about ten seconds. The tests do not repeat a long result, but this script
         does.
     """
 
@@ -61,15 +60,15 @@ class Made:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored result. `stored.late_pkts` is a value of the list if there is one, otherwise a scalar of flow 0,
-    otherwise a scalar of the run; `stored[1].late_pkts` is a scalar of flow 1."""
+    """A stored result. `stored.late_pkts` is a value of the list, or else a scalar of flow 0, or else a scalar of the
+    run. `stored[1].late_pkts` is a scalar of flow 1."""
 
     result: dict[str, Any]
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """The value with this name. If the result has no value with this name, the scalar of the flow, or else of the
-        run, is returned. Raises AttributeError if nothing has this name."""
+        """Return the value with this name. If there is none, return the scalar of the flow, or else of the run. Raises
+        AttributeError if nothing has this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -78,12 +77,12 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
-        """The stored result of this run for the flow with the number `flow`."""
+        """Return the stored result for the flow with the number `flow`."""
         return Stored(self.result, flow)
 
 
 def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], list[dict[str, str]]]:
-    """The list's runs by name, its quoted texts, and its printed blocks.
+    """Read the list's runs by name, its quoted texts, and its printed blocks.
 
     path: docs/numbers.toml.
     """
@@ -93,14 +92,14 @@ def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], li
 
 
 def stored(names: Sequence[str], store: Path = STORE) -> dict[str, Stored]:
-    """Stored results by name; in names, `-` is replaced by `_`, so that expressions can contain them. A result that is
-    not stored yet is left out."""
+    """Return the stored results by name. Names have `_` for `-`, so that expressions can contain them. Results that are
+    not stored yet are left out."""
     paths = {name.replace("-", "_"): store / f"{name}.json" for name in names}
     return {name: Stored(json.loads(path.read_text(encoding="utf-8"))) for name, path in paths.items() if path.exists()}
 
 
 def rendered(text: str, results: dict[str, Stored]) -> str:
-    """`text` with each `{expression:format}` replaced by the stored number, formatted as Python does.
+    """Replace each `{expression:format}` in `text` by the stored number, formatted as in Python.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def rendered(text: str, results: dict[str, Stored]) -> str:
 
 
 def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """One line for each quoted text whose numbers on the page differ from the stored numbers."""
+    """Yield one line for each quoted text whose numbers differ from the stored numbers."""
     for quote in quotes:
         try:
             text = rendered(quote["text"], results)
@@ -129,9 +128,9 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """For each printed block, one message per line that the stored output lacks, or has in another order.
+    """Yield a message for each line of a printed block that the stored output lacks, or has in another order.
 
-    A block is the first fenced block of its page that contains the text `block`; in it, `...` stands for omitted lines.
+    A block is the first fenced block of its page that contains the text `block`. In it, `...` stands for omitted lines.
     """
     for block in blocks:
         texts = [text for text in _FENCE.findall((root / block["page"]).read_text()) if block["block"] in text]
@@ -152,14 +151,14 @@ def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def one_line(text: str) -> str:
-    """The text with each run of white space replaced by one blank, because pages break lines anywhere."""
+    """Replace each run of white space in a text by one blank, because pages break lines anywhere."""
     return " ".join(text.split())
 
 
 def made(run: Made, scratch: Path) -> dict[str, Any]:
-    """Runs the commands of a result in `scratch`, and returns the result in its stored form.
+    """Run the commands of a result in `scratch`. Return the result in its stored form.
 
-    Raises SystemExit with the command's stderr if it fails.
+    Raises SystemExit with the stderr of a command that fails.
     """
     # Pages contain commands as a user types them, so the scratch directory must contain `examples` and `design`.
     for name in ("examples", "design"):
@@ -194,7 +193,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 def result(
     run: Made, here: Path, out: Path | None, answers: list[Any], printed: dict[str, list[str]]
 ) -> dict[str, Any]:
-    """The stored form of a result: commands, versions, the last run's scalars, values, and printed lines."""
+    """Return the stored form of a result: commands, versions, the last run's scalars, values, and printed lines."""
     import numpy as np
     import pandas as pd
 
@@ -228,21 +227,21 @@ def result(
 
 
 def known(summary: dict[str, Any]) -> dict[str, Any]:
-    """The scalars of a summary and of its flows, except costs and null values."""
+    """Return the scalars of a summary and of its flows, except costs and null values."""
     kept = {name: value for name, value in summary.items() if value is not None and name not in COSTS}
     return {**kept, "flows": [known({**flow, "flows": None}) for flow in kept["flows"]]} if "flows" in kept else kept
 
 
 def plain(value: Any) -> Any:
-    """A number, list or table row as plain Python, without the row's missing values."""
+    """Convert a number, list or table row to plain Python, without the row's missing values."""
     if hasattr(value, "to_dict"):
         return {str(name): plain(each) for name, each in value.to_dict().items() if each == each}
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def moved(old: Any, new: Any, name: str) -> Iterator[str]:
-    """One line for each value (leaf) that differs. Floats are compared to 12 digits, because mathematics libraries
-    differ in the last bits."""
+    """Yield one line for each value (leaf) that differs. Floats are compared to 12 digits, because mathematics
+    libraries differ in the last bits."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from moved(old.get(key), new.get(key), f"{name}.{key}")
@@ -257,7 +256,7 @@ def moved(old: Any, new: Any, name: str) -> Iterator[str]:
 
 
 def again(run: Made, place: Path | None = None) -> dict[str, Any]:
-    """Makes a result once more, in a new directory or in a directory of `place`."""
+    """Make a result again, in a new directory or in a directory of `place`."""
     if place is not None:
         (place / run.name).mkdir(parents=True, exist_ok=True)
         return made(run, place / run.name)
@@ -269,10 +268,10 @@ def again(run: Made, place: Path | None = None) -> dict[str, Any]:
 
 
 def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
-    """One line for each difference between a new result and the stored one. Differences in the versions of leowarp and
-    Linux are ignored.
+    """Return one line for each difference between a new result and the stored one. Differences in the versions of
+    leowarp and Linux are ignored.
 
-    If no result is stored yet, the whole new result is reported.
+    Without a stored result, the whole new result is reported.
     """
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the agent's definition of the trace's columns from `leowarp.trace.schema`: Rust for the macro `tables!`.
+"""Generate the agent's definition of the trace's columns from `leowarp.trace.schema`: Rust for the macro `tables!`.
 
     python tools/record_tables.py crates/timeline/src/record/tables.rs
 
@@ -27,14 +27,14 @@ tables! {
 
 
 def rust() -> str:
-    """The text of `tables.rs`."""
+    """Return the text of `tables.rs`."""
     return HEAD + "".join(f"{line}\n" for line in lines()) + "}\n"
 
 
 def lines() -> Iterator[str]:
-    """The input of the macro `tables!`: for each table its text, name, struct and columns.
+    """Yield the input of the macro `tables!`: the text, name, struct and columns of each table.
 
-    Yields: One line of Rust without its end, formatted as by rustfmt.
+    Yields: A line of Rust without its end, formatted as by rustfmt.
     """
     for table in RECORDED.values():
         yield f"    /// {table.doc}"
@@ -45,13 +45,13 @@ def lines() -> Iterator[str]:
 
 
 def unit(column: Column) -> str:
-    """Unit of a column. The unit is "1" if the column has no unit, as the agent's header requires
-    (design/interfaces.md, section 5)."""
+    """Return the unit of a column. "1" means no unit, as the agent's header requires (design/interfaces.md, section
+    5)."""
     return column.unit or "1"
 
 
 def text(value: str) -> str:
-    """A Rust string literal; for printable text, it is the same as in JSON.
+    """Return a Rust string literal. For printable text, it is the same as in JSON.
 
     Examples
     --------

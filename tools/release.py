@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
+"""Build a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
 
-`python tools/release.py [DIRECTORY]`; the default directory is dist/VERSION. The script uploads nothing and creates no
-tag. The script stops if the tree is not clean, or if the tag of the tree's version does not name the commit. The script
-then prints the command that corrects the fault.
+`python tools/release.py [DIRECTORY]` writes to dist/VERSION by default. The script uploads nothing and creates no tag.
+The script stops if the tree is not clean, or if the version's tag does not name the commit. In this case, the script
+prints the command that corrects the fault.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Builds into the directory that the command line names."""
+    """Build into the directory that the command line names."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist" / VERSION
     release(ROOT, VERSION, out.resolve(), wheel)
     print(out)
 
 
 def wheel(out: Path) -> None:
-    """Builds the wheel of this checkout into a directory."""
+    """Build the wheel of this checkout into a directory."""
     subprocess.run([sys.executable, ROOT / "tools" / "wheel.py", out], check=True)
 
 
 def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], None]) -> None:
-    """Writes wheel, source archive, `NOTES.md` and `SHA256SUMS` of a release.
+    """Write the wheel, source archive, `NOTES.md` and `SHA256SUMS` of a release.
 
     root: A checkout.
     version: The version in the sources, such as "0.2.0".
-    out: A directory that does not exist, or is empty.
-    build_wheel: Function that writes a wheel into a given directory.
-    Raises SystemExit if tree, tag, change log or directory do not allow a release; the message says what to type.
+    out: A directory that is empty or does not exist.
+    build_wheel: A function that writes a wheel into a given directory.
+    Raises SystemExit if tree, tag, change log or directory do not allow a release. The message says what to type.
     """
     refuse_what_is_no_release(root, version)
     notes = notes_of((root / "CHANGELOG.md").read_text(encoding="utf-8"), version)
@@ -73,7 +73,7 @@ def refuse_what_is_no_release(root: Path, version: str) -> None:
 
 
 def notes_of(changelog: str, version: str) -> str:
-    """The section of a version in a change log in the format "Keep a Changelog", without the section's heading."""
+    """Return a version's section of a change log in the format "Keep a Changelog", without the heading."""
     section = re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n+(.*?)(?=^## |\Z)", changelog, re.M | re.S)
     if section is None:
         sys.exit(f'CHANGELOG.md has no section "## [{version}] - YYYY-MM-DD": rename "## [Unreleased]", and commit')
@@ -81,7 +81,7 @@ def notes_of(changelog: str, version: str) -> str:
 
 
 def git(root: Path, *words: str) -> list[str]:
-    """The lines that git prints about a checkout."""
+    """Return the lines that git prints about a checkout."""
     done = subprocess.run(["git", "-C", root, *words], check=True, capture_output=True, text=True)
     return done.stdout.splitlines()
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether runs with programs are repeatable: runs each scenario several times, and compares the results.
+"""Check whether runs with programs are repeatable: run each scenario several times, and compare the results.
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
-A scenario is a file or the name of an example. For each scenario, the output has a line with two numbers: how many runs
-have the first run's trace, byte for byte, and how many have the first run's outputs of programs. Exit status 1 means
-that some run differs; the script prints the differences.
+A scenario is a file or the name of an example. The output has a line per scenario. The line counts the runs with the
+first run's trace, byte for byte, and with the first run's program outputs. Exit status 1 means that a run differs. The
+script prints the differences.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from leowarp.base.layout import PROGRAMS, TRACE
 
 
 def main() -> int:
-    """Runs the scenarios that the command line names, and returns the exit status."""
+    """Run the scenarios that the command line names. Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="+")
     parser.add_argument("--times", type=int, default=20)
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def repeated(scenario: str, times: int, changes: list[str]) -> int:
-    """Prints the result of a scenario. Returns 1 if a run differs from the first run, otherwise 0."""
+    """Run a scenario several times, and print the result. Return 1 if a run differs from the first run, otherwise 0."""
     first: dict[str, str] = {}
     same = {TRACE: 0, PROGRAMS: 0}
     for number in range(times):
@@ -57,7 +57,7 @@ def _file(scenario: str) -> Path:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """sha256 of each file below a folder, by its relative path."""
+    """Return the sha256 of each file below a folder, by its relative path."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 

@@ -31,16 +31,16 @@ MORE = {
     "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
 }
 OF_A_PART = 2
-"""Number of runs that are taken from each group of a study: the first and the last."""
+"""The number of runs from each group of a study: the first and the last."""
 NETWORKS = 100
-"""Number of random networks, each made from its seed."""
+"""The number of random networks, each made from its seed."""
 
 Case = tuple[Any, dict[str, Any]]
-"""A scenario file or a plan, and keys that replace keys in it."""
+"""A scenario file or a plan, with replacements for some of its keys."""
 
 
 def examples() -> dict[str, Case]:
-    """Cases by name: every example that needs no built program, run for 5 s, and variants of some examples."""
+    """Return the cases by name: every example without a built program, run for 5 s, and variants of some examples."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
     # With `traffic.stop` at 4 s, arrivals of flows end within the run of 5 s.
@@ -50,7 +50,7 @@ def examples() -> dict[str, Case]:
 
 
 def study_runs() -> dict[str, Case]:
-    """Cases from every study: `OF_A_PART` runs of each group; runs of 1000 s are shortened to 40 s."""
+    """Return the cases from every study: `OF_A_PART` runs of each group, with runs of 1000 s shortened to 40 s."""
     from leowarp.study import studies
     from leowarp_studies.frederiksen2024.runs import all_runs
     from leowarp_studies.programs import application_runs, fetching, senders
@@ -75,7 +75,7 @@ def study_runs() -> dict[str, Case]:
 
 
 def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
-    """Index and plan of `OF_A_PART` runs, at even distances within a group."""
+    """Yield the index and plan of `OF_A_PART` runs, at even distances within a group."""
     from leowarp.scenario import load, resolve
     from leowarp.study.sweep import StudyFile
     from leowarp.study.sweep.parameters.expand import values_of
@@ -89,8 +89,7 @@ def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
 
 
 def networks(duration_ns: int | None = None) -> list[Any]:
-    """`NETWORKS` random networks, which run for 1 to 30 s, or for `duration_ns` if given
-    (tests/support/networks.py)."""
+    """Return `NETWORKS` random networks, which run for 1 to 30 s, or for `duration_ns` (tests/support/networks.py)."""
     if str(ROOT / "tests") not in sys.path:
         sys.path.insert(0, str(ROOT / "tests"))
     from support.networks import any_network

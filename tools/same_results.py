@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether a change of the code, or another kernel, changed any result.
+"""Check whether a change of the code, or another kernel, changed any result.
 
     python tools/same_results.py record before.json      # at the commit before
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
     python tools/same_results.py kernels default plain   # status 1 names each file that differs between two kernels
 
-`record` and `compare` run every example for 5 s. With --kernel, another kernel than the default is used. `kernels` also
-runs a sample of each study's runs, and random networks. --only selects the cases whose names contain a word. The
-example `two-changes` also runs for 40 s, with a route change: with BBR, with Reno, and with the in-flight rules
-`source` and `drop` (tools/same_cases.py).
+`record` and `compare` run every example for 5 s. --kernel selects another kernel than the default. `kernels` also runs
+a sample of each study's runs, and random networks. --only selects the cases whose names contain a word. The example
+`two-changes` also runs for 40 s, with a route change: with BBR, with Reno, and with the in-flight rules `source` and
+`drop` (tools/same_cases.py).
 
-The script compares the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` except
-its costs. Columns that are newer than the recorded results (`ADDED`) are left out of the comparison.
+The script compares the sha256 of routes, timeline and each trace table, and the scalars of `summary.json` except its
+costs. Columns that are newer than the recorded results (`ADDED`) are not compared.
 """
 
 import argparse
@@ -44,9 +44,9 @@ ADDED = [
 
 
 def main() -> int:
-    """Runs all cases, and records or compares their results.
+    """Run all cases, and record or compare their results.
 
-    Returns: Exit status: 1 if something differs.
+    Returns: The exit status, which is 1 if something differs.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -75,7 +75,7 @@ def main() -> int:
 
 
 def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
-    """Runs all cases and networks with two kernels, compares the results, and returns the exit status."""
+    """Run all cases and networks with two kernels, and compare the results. Return the exit status."""
     cases: dict[str, Case | object] = {name: case for name, case in (examples() | study_runs()).items() if only in name}
     cases |= {name: network for network in networks() if only in (name := f"network {network.seed}")}
     made = {
@@ -94,11 +94,11 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 
 
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text. If the run fails, only the error is
-    returned.
+    """Return the sha256 of each file of a case's run, and each scalar of its summary as text. If the run fails, return
+    only the error.
 
-    case: The case to run; this machine may lack its program.
-    kernel: Value of the key guest.kernel.
+    case: The case to run. This machine may lack its program.
+    kernel: The value of the key guest.kernel.
     """
     import leowarp
 
@@ -116,7 +116,7 @@ def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
 
 
 def of_network(network: Any, kernel: str) -> dict[str, str]:
-    """sha256 of each file that the guest writes for a random network."""
+    """Return the sha256 of each file that the guest writes for a random network."""
     networks()  # This call defines the module of `network` in a worker process
     from leowarp.guest import guest_image
     from support.networks import records
@@ -127,7 +127,7 @@ def of_network(network: Any, kernel: str) -> dict[str, str]:
 
 
 def without_added(path: Path) -> bytes:
-    """Bytes of a run's file as leowarp would have written the file without the columns in `ADDED`."""
+    """Return the bytes of a run's file as leowarp would write it without the columns in `ADDED`."""
     if path.suffix != ".parquet":
         return path.read_bytes()
     import pyarrow as pa
@@ -157,9 +157,9 @@ def without_added(path: Path) -> bytes:
 
 
 def scalars(value: object, name: str):
-    """Each value (leaf) of a summary, except its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
+    """Yield each value (leaf) of a summary, except costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
 
-    Values are written as JSON, whose floats have enough digits to be read back exactly.
+    Values are JSON texts, whose floats have enough digits to be read back exactly.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -173,9 +173,9 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """One line for each file or scalar that differs, or that only one side has.
+    """Yield one line for each file or scalar that differs, or that only one side has.
 
-    A new scalar with the value null is ignored, and a new case takes one line.
+    A new scalar with the value null is ignored. A new case takes one line.
     """
     for case in sorted(before.keys() | after.keys()):
         if case not in before or case not in after:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the satellites that `geometry = "constellation"` selects with the satellites that a Starlink dish really
+"""Compare the satellites that `geometry = "constellation"` selects with the satellites that a Starlink dish really
 used.
 
     python tools/serving_satellite.py FOLDER
 
 FOLDER contains the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): orbital elements of one day, the serving
-satellite of each second, the position of the dish, and its pings. The authors of LEOViz inferred the serving satellites
-from the dish's map of obstructions. The recorded satellites are thus an estimate, as are the satellites that leowarp
-selects. The script compares one choice per slot.
+satellite of each second, the dish's position and its pings. The authors of LEOViz inferred the serving satellites from
+the dish's map of obstructions. Both the recorded satellites and leowarp's satellites are estimates. The script compares
+one choice per slot.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ interval = "1 s"
 
 
 def one(folder: Path, pattern: str) -> Path:
-    """The file in `folder` that matches `pattern`."""
+    """Return the file in `folder` that matches `pattern`."""
     found = sorted(folder.rglob(pattern))
     if not found:
         raise SystemExit(f"{folder} has no {pattern}: fetch tests/sample-data of clarkzjw/LEOViz")
@@ -67,7 +67,7 @@ def one(folder: Path, pattern: str) -> Path:
 
 
 def seconds_of(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Rows of a table, each with its second since 1970."""
+    """Return the rows of a table, each with its second since 1970."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     named = "Timestamp" if "Timestamp" in rows[0] else "timestamp"
@@ -75,7 +75,8 @@ def seconds_of(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def recorded_slots(rows: list[tuple[int, dict[str, str]]]) -> dict[int, str]:
-    """For each slot, its beginning and its satellite; two satellites in one slot would be an error in the recording."""
+    """Return the satellite of each slot, by the slot's start. Two satellites in a slot would be an error in the
+    recording."""
     named: dict[int, Counter[str]] = {}
     for second, row in rows:
         named.setdefault(second - (second - 12) % SLOT_S, Counter())[row["Connected_Satellite"]] += 1
@@ -85,14 +86,14 @@ def recorded_slots(rows: list[tuple[int, dict[str, str]]]) -> dict[int, str]:
 
 
 def least_rtt_ms(ping: Path, begin_s: int) -> tuple[float, int]:
-    """Minimum round-trip time in a slot, and number of round trips in it."""
+    """Return the minimum round-trip time in a slot, and the number of round trips in it."""
     found = re.findall(r"^\[(\d+\.\d+)\].*time=([\d.]+) ms", ping.read_text(), re.MULTILINE)
     inside = [float(rtt) for at, rtt in found if begin_s <= float(at) < begin_s + SLOT_S]
     return (min(inside) if inside else float("nan")), len(inside)
 
 
 def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan:
-    """A plan with this dish, whose clock begins with the first slot."""
+    """Return a plan with this dish, whose clock begins with the first slot."""
     text = SCENARIO.format(
         tle=tle.resolve(), epoch=datetime.fromtimestamp(begin_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         slots_s=slots * SLOT_S, latitude_deg=round(float(where["lat"]), 4), longitude_deg=round(float(where["lon"]), 4),
@@ -104,7 +105,7 @@ def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan
 
 
 def range_errors_m(sky: Ephemeris, rows: list[tuple[int, dict[str, str]]], first_s: int) -> list[float]:
-    """Distances from the dish to its satellites, as leowarp computes them, minus the distances in the recording."""
+    """Return the distances from the dish to its satellites as leowarp computes them, minus the recorded distances."""
     errors_m = []
     for second, row in rows:
         here_m = sky.positions_ecef_m(np.array([(second - first_s) * 1_000_000_000]))
@@ -162,7 +163,8 @@ def main() -> None:
 
 
 def _launch(name: str) -> tuple[int, str]:
-    """Numbers of Starlink satellites increase from launch to launch, with exceptions."""
+    """Return a satellite's number and name. Numbers of Starlink satellites increase from launch to launch, with
+    exceptions."""
     digits = re.sub(r"\D", "", name)
     return int(digits or 0), name
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs cases and the guest's tests with each kernel that comes with leowarp.
+"""Run cases and the guest's tests with each kernel that comes with leowarp.
 
     python tools/shelf.py every kernel that comes with leowarp; missing ones are built
     python tools/shelf.py --kernel 6.12+net only this kernel; the option may be repeated
@@ -7,9 +7,8 @@
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
 For each kernel, some examples (`CASES`) run twice with it and once with the default kernel, and the results are
-compared. After the comparison, the tests run with this kernel in place of the default kernel (`pytest --kernel NAME`).
-Exit status 1 means that a run is not repeatable, or that a test fails for which tools/shelf_reasons.toml gives no
-reason.
+compared. The tests run with this kernel instead of the default kernel after that (`pytest --kernel NAME`). Exit status
+1 means that a run is not repeatable, or that a test fails without a reason in tools/shelf_reasons.toml.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ PAGE = ROOT / "design" / "shelf.md"
 REASONS = ROOT / "tools" / "shelf_reasons.toml"
 BEGIN, END = "<!-- shelf: begin -->\n", "<!-- shelf: end -->"
 CASES = ("chain", "chain fq_codel", "madrid-tokyo", "two-changes drop", "starlink", "mobile-tcp", "jittered-transfer")
-"""Examples of tools/same_cases.py that cover each medium, and a route change."""
+"""The examples of tools/same_cases.py that cover each medium, and a route change."""
 OVER_IPV6 = {"network.family": "ipv6"}
 NETEM = {"network.link_model": "netem"}
 TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")
@@ -43,10 +42,10 @@ TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")
 class Outcome:
     """The results for one kernel.
 
-    repeats: Number of cases whose two runs gave the same bytes, and number of all cases.
-    as_default: Number of cases whose two runs gave the same bytes as a run of the default kernel.
-    passed, skipped: Numbers of tests.
-    failed: Failed tests, each with the first line of its message.
+    repeats: The number of cases whose two runs gave the same bytes, and the number of all cases.
+    as_default: The number of cases whose two runs gave the same bytes as the default kernel's run.
+    passed, skipped: The numbers of tests.
+    failed: The failed tests, each with the first line of its message.
     """
 
     repeats: tuple[int, int]
@@ -57,7 +56,7 @@ class Outcome:
 
 
 def main() -> int:
-    """Tests each kernel that the command line selects. Returns: Exit status."""
+    """Test each kernel that the command line selects. Returns: The exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", action="append", metavar="NAME", help="of the shelf; default: all of leowarp's own")
     parser.add_argument("--page", action="store_true", help=f"write the table into {PAGE.relative_to(ROOT)}")
@@ -83,7 +82,7 @@ def main() -> int:
 
 
 def outcome(name: str, arguments: Sequence[str]) -> Outcome:
-    """Builds a kernel, and repeats and tests runs with it."""
+    """Build a kernel, and repeat and test runs with it."""
     subprocess.run([sys.executable, "-m", "leowarp", "kernel", "build", name], check=True, stdout=subprocess.DEVNULL)
     same = as_default = 0
     cases = cases_of(name)
@@ -105,7 +104,7 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
 
 
 def cases_of(name: str) -> dict[str, Case]:
-    """The cases for the kernel `name`: for `stock`, only those whose links are by netem; for the kernel with IPv6, one
+    """Return the cases for the kernel `name`. `stock` gets only cases with netem links, and the kernel with IPv6 an
     additional case."""
     known = {case: examples()[case] for case in CASES}
     if name == "stock":
@@ -117,7 +116,7 @@ def cases_of(name: str) -> dict[str, Case]:
 
 
 def counts(report: Path) -> tuple[int, int, dict[str, str]]:
-    """Numbers of passed and skipped tests, and for each failed test the first line of its message."""
+    """Return the numbers of passed and skipped tests, and the first message line of each failed test."""
     passed = skipped = 0
     failed = {}
     for case in ElementTree.parse(report).iter("testcase"):
@@ -134,25 +133,25 @@ def counts(report: Path) -> tuple[int, int, dict[str, str]]:
 
 
 def reasons() -> list[dict[str, str]]:
-    """Entries of tools/shelf_reasons.toml: `kernel`, `tests` (a regular expression), `why`."""
+    """Return the entries of tools/shelf_reasons.toml: `kernel`, `tests` (a regular expression), `why`."""
     return tomllib.loads(REASONS.read_text(encoding="utf-8")).get("reason", [])
 
 
 def reason_of(known: list[dict[str, str]], kernel: str, test: str) -> str | None:
-    """Reason in the list for which a test fails with a kernel; None if the list has none."""
+    """Return the listed reason for which a test fails with a kernel. None means no reason."""
     fitting = (each["why"] for each in known if each["kernel"] == kernel and re.search(each["tests"], test))
     return next(fitting, None)
 
 
 def lines_of(name: str, out: Outcome, known: list[dict[str, str]]) -> list[str]:
-    """Lines to print about one kernel."""
+    """Return the lines to print about a kernel."""
     head = f"{name}: {out.repeats[0]} of {out.repeats[1]} runs repeat, {out.as_default} as the default kernel's; "
     head += f"{out.passed} tests passed, {out.skipped} skipped, {len(out.failed)} failed"
     return [head, *(f"  {test}: {reason_of(known, name, test) or said}" for test, said in out.failed.items())]
 
 
 def table(found: Mapping[str, Outcome], known: list[dict[str, str]]) -> list[str]:
-    """The tables of the page, in Markdown."""
+    """Return the tables of the page, in Markdown."""
     lines = ["| kernel | runs that repeat | as the default kernel's | tests passed | skipped | failed |"]
     lines.append("|---|---|---|---|---|---|")
     for name, out in found.items():

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the documentation site from the pages of this checkout, with the moving page of one run.
+"""Build the documentation site from the pages of this checkout, with the moving page of one run.
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
-The site contains the same pages as a Git host shows, in the same layout, so that links between them work in both
-places. A link to another file leads to the text of this file, which the site contains; a link to a directory becomes
-plain text. A warning of Sphinx is an error.
+The site has the pages and the layout of a Git host, so that links between pages work in both places. A link to another
+file leads to the file's text on the site. A link to a directory becomes plain text. A warning of Sphinx is an error.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 
 
 def main() -> None:
-    """Writes Sphinx's input and calls Sphinx."""
+    """Write Sphinx's input and call Sphinx."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, help="a run directory: its page moves on the landing page, else a picture")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="where the site goes")
@@ -43,13 +42,13 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """Pages of the site that exist in the repository, as paths relative to it."""
+    """Return the site's pages that exist in the repository, as relative paths."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("design/*.md")]
     return sorted(page.relative_to(ROOT) for page in found)
 
 
 def lay_out(source: Path, run: Path | None) -> None:
-    """Writes everything that Sphinx reads into a directory of its own, which is emptied first."""
+    """Write everything that Sphinx reads into a separate directory, which is emptied first."""
     shutil.rmtree(source, ignore_errors=True)
     for name in ("_static", "_extra"):
         (source / name).mkdir(parents=True)
@@ -64,11 +63,11 @@ def lay_out(source: Path, run: Path | None) -> None:
 
 
 def on_site(page: Path, there: Path, extra: Path) -> str:
-    """The text of a page, with its links changed for the site.
+    """Return the text of a page, with its links changed for the site.
 
-    page, there: Path of the page in the repository, and on the site.
-    extra: Directory whose content appears at the top of the site. A file to which a page links is written below
-        `source/` in this directory.
+    page, there: The path of the page in the repository, and on the site.
+    extra: The directory whose content appears at the top of the site. A linked file is written below `source/` in this
+        directory.
     Raises SystemExit if a link leads to something that does not exist.
     """
 

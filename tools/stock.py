@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel. In both
+"""Compare the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel. In both
 kernels, netem emulates the links.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
@@ -34,18 +34,18 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
     # timers.
     "a probe with jitter": ("jittered-probe", {"run.duration": "30 s", "flows.0.interval": "250 us"}),
 }
-"""Examples, each with keys that replace keys of the example."""
+"""The examples, each with replacements for some of its keys."""
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A scalar of a flow, with the tolerance for its difference between the two kernels.
 
-    scalar: Name of the scalar in the flow's part of summary.json.
-    scale: Unit in which the scalar is printed, as a multiple of the scalar's own unit.
-    absolute: Largest allowed difference, in the scalar's unit.
-    ratio: Largest allowed difference, relative to the default kernel's value. A difference is allowed if it is within
-        `absolute` or within `ratio`.
+    scalar: The name of the scalar in the flow's part of summary.json.
+    scale: The printed unit of the scalar, as a multiple of the scalar's own unit.
+    absolute: The largest allowed difference, in the scalar's unit.
+    ratio: The largest allowed difference, relative to the default kernel's value. A difference is allowed if it is
+        within `absolute` or within `ratio`.
     """
 
     scalar: str
@@ -89,7 +89,7 @@ class Row:
 
 
 def rows(case: str) -> Iterator[Row]:
-    """All scalars of all flows of a case, with their values under both kernels."""
+    """Yield all scalars of all flows of a case, with their values under both kernels."""
     example, changes = CASES[case]
     flows = {}
     for kernel in ("default", "stock"):

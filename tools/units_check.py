@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that conversions by powers of ten give the unit in the result's name: `python tools/units_check.py`.
+"""Check that conversions by powers of ten give the unit in the result's name: `python tools/units_check.py`.
 
-The name of a quantity ends in its unit (CONTRIBUTING.md). The script can therefore find that `start_s = start_ns / 1e6`
-is wrong: 1e6 ns are not a second. The script checks products and quotients with a power of ten that has at least three
-zeros. It also compares the units of the two sides of a sum, a difference or a comparison. The unit of a value is
-compared with the unit in the name that receives it (a variable, an attribute, an argument, a key, a column, the
-returning function). For a number in a text, the unit is compared with the unit that follows the number.
+The name of a quantity ends in its unit (CONTRIBUTING.md). The script finds, for example, that `start_s = start_ns /
+1e6` is wrong, because 1e6 ns are not a second. The script checks products and quotients with a power of ten of at least
+three zeros. The script also compares the units of the two sides of a sum, a difference or a comparison. The unit of a
+value is compared with the unit in the name that receives it (a variable, an attribute, an argument, a key, a column,
+the returning function). The unit of a number in a text is compared with the unit that follows it.
 
-Names without a unit are not checked. Exit status 1 means that units differ; the output names each such line.
+Names without a unit are not checked. Exit status 1 means that units differ. The output names each of these lines.
 """
 
 import ast
@@ -31,7 +31,7 @@ TEXTS = {
     "bit/s": ("rate", 0), "kbit/s": ("rate", 3), "Mbit/s": ("rate", 6), "Gbit/s": ("rate", 9),
     "km": ("length", 3), "kB": ("size", 3), "MB": ("size", 6), "GB": ("size", 9), "GHz": ("frequency", 9),
 }  # fmt: skip
-"""Units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
+"""The units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
 # Functions whose result has the unit of their first argument, or of the object on which they are called. The list
 # cannot include all functions of numpy, because variances and products have other units.
@@ -50,11 +50,11 @@ SAME_UNIT_METHODS = frozenset((
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit, as a power of ten of its dimension's base unit: for time, the exponent -9 is a nanosecond.
+    """A unit, as a power of ten of its dimension's base unit. For time, the exponent -9 is a nanosecond.
 
     dimension: {"time", "rate", "length", "size", "frequency"}
-    exponent: 10^exponent of seconds, bits per second, metres, bytes or hertz.
-    is_multiple: True for a multiple of the unit (see below); comparisons of units ignore this field.
+    exponent: The power of ten of seconds, bits per second, metres, bytes or hertz.
+    is_multiple: True for a multiple of the unit. Comparisons of units ignore this field.
     """
 
     dimension: str
@@ -64,7 +64,7 @@ class Unit:
 
 
 def unit_of_name(name: str) -> Unit | None:
-    """The unit at the end of a name; None if the name states a unit "per" another one, or a power of a unit.
+    """Return the unit at the end of a name. None for a unit "per" another one, or a power of a unit.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def unit_of_name(name: str) -> Unit | None:
 
 
 def power_of_ten(node: ast.AST) -> int | None:
-    """k if a node is the number 10^k with |k| at least 3; otherwise None.
+    """Return k if a node is the number 10^k with |k| at least 3, otherwise None.
 
     A power of ten with |k| below 3 may belong to a percentage or to a decimal number. The units of this project differ
     by factors of 1000.
@@ -95,7 +95,7 @@ def power_of_ten(node: ast.AST) -> int | None:
 
 
 def is_plain_number(node: ast.AST) -> bool:
-    """Whether a node is a factor without unit: a number, or a name that marks a ratio."""
+    """Check whether a node is a factor without unit: a number, or a name that marks a ratio."""
     match node:
         case ast.Constant(value=value):
             # 10 and 100 may be parts of a conversion, and large numbers are constants of nature, so only other numbers
@@ -107,11 +107,11 @@ def is_plain_number(node: ast.AST) -> bool:
 
 
 class Checker(ast.NodeVisitor):
-    """Finds the faults of one file.
+    """A checker for the faults of one file.
 
-    faults: list of (int, str). Line number and description of each fault.
-    conversions, compared: Number of conversions by powers of ten, and number of pairs of units, that were checked. The
-        two numbers exist for a test, which checks that the script compares something.
+    faults: list of (int, str). The line number and description of each fault.
+    conversions, compared: The number of checked conversions by powers of ten, and of checked unit pairs. A test uses
+        both numbers to check that the script compares something.
     """
 
     def __init__(self) -> None:
@@ -120,9 +120,9 @@ class Checker(ast.NodeVisitor):
         self._functions: list[str] = []
 
     def unit(self, node: ast.AST | None) -> Unit | None:
-        """The unit of an expression; None if no name in it gives one.
+        """Return the unit of an expression. None if no name in it gives one.
 
-        The unit of a sum, a choice or a list is that of its first part that has a unit. `visit_BinOp` and similar
+        The unit of a sum, a choice or a list is the unit of its first part with a unit. `visit_BinOp` and similar
         methods compare this unit with the units of the other parts.
         """
         match node:
@@ -159,8 +159,8 @@ class Checker(ast.NodeVisitor):
         return None
 
     def _product(self, node: ast.BinOp) -> Unit | None:
-        """Unit of a product or quotient. A factor that is a power of ten converts the unit; with any other factor, the
-        result is a multiple of the unit."""
+        """Return the unit of a product or quotient. A power of ten as a factor converts the unit. Any other factor
+        gives a multiple of the unit."""
         by, of = power_of_ten(node.right), self.unit(node.left)
         if by is None and isinstance(node.op, ast.Mult):
             by, of = power_of_ten(node.left), self.unit(node.right)
@@ -174,7 +174,7 @@ class Checker(ast.NodeVisitor):
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
-        """A quantity that is multiplied or divided by a plain number keeps its unit."""
+        """Return the unit of a quantity that a plain number multiplies or divides, which stays the same."""
         of = None
         if is_plain_number(node.right):
             of = self.unit(node.left)
@@ -183,7 +183,7 @@ class Checker(ast.NodeVisitor):
         return None if of is None else replace(of, is_multiple=True)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Counts conversions; compares the two sides of a sum or a difference."""
+        """Count conversions, and compare the two sides of a sum or a difference."""
         if isinstance(node.op, ast.Mult | ast.Div | ast.FloorDiv):
             self.conversions += power_of_ten(node.right) is not None or power_of_ten(node.left) is not None
         if isinstance(node.op, ast.Add | ast.Sub):
@@ -191,35 +191,35 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Compares the neighbours in a comparison; `a_ns < b_ns < c_ns` has two pairs of neighbours."""
+        """Compare the neighbours in a comparison. `a_ns < b_ns < c_ns` has two pairs of neighbours."""
         for left, right in zip([node.left, *node.comparators], node.comparators, strict=False):
             self._compare(node, self.unit(left), self.unit(right), "the two sides")
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Compares an assigned value with each name that receives it."""
+        """Compare an assigned value with each name that receives it."""
         for target in node.targets:
             self._pair(target, node.value)
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Compares an annotated assignment with its target."""
+        """Compare an annotated assignment with its target."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        """Compares an assignment expression with its target."""
+        """Compare an assignment expression with its target."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        """Compares an argument with its name; `**given` has no name."""
+        """Compare an argument with its name. `**given` has no name."""
         if node.arg is not None:
             self._compare(node.value, unit_of_name(node.arg), self.unit(node.value), f"the argument {node.arg}")
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """Compares the unit of each value of a dictionary with the unit in its key, if the key is a text. Such keys are
+        """Compare the unit of each value of a dictionary with the unit in its key, if the key is a text. Text keys are
         names of columns and scalars."""
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -227,20 +227,20 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Stores the function to which the next `return` belongs, because functions can be nested."""
+        """Store the function of the next `return`, because functions can be nested."""
         self._functions.append(node.name)
         self.generic_visit(node)
         self._functions.pop()
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Compares the returned value with the function's name."""
+        """Compare the returned value with the function's name."""
         if self._functions and node.value is not None:
             name = self._functions[-1]
             self._compare(node, unit_of_name(name), self.unit(node.value), f"what {name} returns")
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Compares a number in a text with the unit that follows the number."""
+        """Compare a number in a text with the unit that follows it."""
         for value, text in zip(node.values, node.values[1:], strict=False):
             if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
                 said = FOLLOWS.match(str(text.value))
@@ -249,7 +249,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _pair(self, target: ast.AST, value: ast.AST | None) -> None:
-        """Compares a target of an assignment with its value; two tuples are compared element by element."""
+        """Compare a target of an assignment with its value. Two tuples are compared element by element."""
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for one, its in zip(target.elts, value.elts, strict=True):
                 self._pair(one, its)
@@ -257,7 +257,7 @@ class Checker(ast.NodeVisitor):
             self._compare(value or target, self.unit(target), self.unit(value), "what it is assigned to")
 
     def _compare(self, node: ast.AST, wanted: Unit | None, found: Unit | None, what: str) -> None:
-        """Records a fault at a node if both units are known and differ."""
+        """Record a fault at a node if both units are known and differ."""
         # A multiple may have another dimension than its unit: bytes times 8 are bits, and bytes divided by a rate are a
         # time.
         if wanted is None or found is None:
@@ -270,13 +270,13 @@ class Checker(ast.NodeVisitor):
 
 
 def _said(unit: Unit) -> str:
-    """The name of a unit in messages."""
+    """Return the name of a unit in messages."""
     known = [text for text, facts in TEXTS.items() if facts == (unit.dimension, unit.exponent)]
     return known[0] if known else f"10^{unit.exponent} of {unit.dimension}"
 
 
 def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
-    """Faults of a file with their lines, and the numbers of conversions and of compared unit pairs.
+    """Return the faults of a file with their lines, and the numbers of conversions and of compared unit pairs.
 
     Examples
     --------
@@ -289,13 +289,13 @@ def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
 
 
 def sources() -> Iterator[Path]:
-    """Every Python file of the package, its tests, design and bench."""
+    """Yield every Python file of the package, its tests, design and bench."""
     for folder in ("python", "tests", "design", "bench"):
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
 def main() -> int:
-    """Checks every file. Returns exit status 1 if a file has a fault."""
+    """Check every file. Return exit status 1 if a file has a fault."""
     conversions = compared = wrong = 0
     for path in sources():
         faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))

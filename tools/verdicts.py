@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the table of verdicts in the guide of a study, from the `claims.json` of the study's reproduction.
+"""Write the table of verdicts in a study's guide, from the `claims.json` of the study's reproduction.
 
     python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
 
 The command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check,
-it writes nothing, and its exit status is 1 if the table on the page differs. Each column is a sample of the study, and
-its name is what the sample's runs have in common: TCP stack and links, time of day, or other settings.
+it writes nothing, and its exit status is 1 if the table on the page differs. Each column is a sample of the study. Its
+name is what the sample's runs have in common: TCP stack and links, time of day, or other settings.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from typing import Any
 
 BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "cannot be told": "?"}
-"""Text of each verdict in a cell of the table."""
+"""The text of each verdict in a cell of the table."""
 NOT_CHECKED = "-"
-"""Cell for a claim about runs that a sample does not contain."""
+"""The cell for a claim about runs that a sample does not contain."""
 BY_CONSTRUCTION = "¹"
-"""Mark after the number of a claim that holds by construction, because its test compares a value with the source of
-this value."""
+"""The mark of a claim that holds by construction, because its test compares a value with the value's source."""
 
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The table as Markdown: one row per claim, and a last row with the number of claims that hold in each sample.
+    """Return the table as Markdown: a row per claim, and a last row with the number of true claims in each sample.
 
-    Claims that hold by construction are marked, and counted in a line of their own.
+    Claims that hold by construction are marked, and counted in a separate line.
 
     claims: The rows of `claims.json`.
-    Returns: Lines, without a blank line at either end.
+    Returns: The lines, without a blank line at either end.
     """
     names = list(dict.fromkeys(sample["sample"] for row in claims for sample in row["samples"]))
     if not names:
@@ -61,7 +60,7 @@ def _row(*cells: str) -> str:
 
 
 def replaced(page: str, written: str) -> str:
-    """The text of a page, with `written` in place of the text between its marks.
+    """Replace the text between a page's marks by `written`.
 
     >>> replaced("a\\n<!-- verdicts -->\\nold\\n<!-- /verdicts -->\\nb", "new")
     'a\\n<!-- verdicts -->\\nnew\\n<!-- /verdicts -->\\nb'
@@ -74,7 +73,7 @@ def replaced(page: str, written: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Writes or checks the table of one page."""
+    """Write or check the table of one page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("claims", type=Path, help="claims.json of a reproduction")
     parser.add_argument("page", type=Path, help="Markdown page with the two marks")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds dist/leowarp-*.whl: the package, the agent, the guest kernel, and the sources that the GPL requires.
+"""Build dist/leowarp-*.whl: the package, the agent, the guest kernel, and the sources that the GPL requires.
 
-`python tools/wheel.py [DIRECTORY]`; the default directory is dist/. A second build of the same checkout waits for the
-first, because both would fill build/guest.
+`python tools/wheel.py [DIRECTORY]` writes to dist/ by default. A second build of the same checkout waits for the first,
+because both would fill build/guest.
 """
 
 import json
@@ -23,7 +23,7 @@ AGENT_PARTS = ("leowarp-agent", "agent.json")
 
 
 def main() -> None:
-    """Builds the wheel into the directory that the command line names."""
+    """Build the wheel into the directory that the command line names."""
     BUILD.parent.mkdir(exist_ok=True)
     # Without the lock, two builds at once, for example in two test processes, would delete each other's files in
     # build/guest.
@@ -32,12 +32,12 @@ def main() -> None:
 
 
 def message(text: str) -> None:
-    """Prints to stderr that the build waits, and for what."""
+    """Print to stderr that the build waits, and for what."""
     print(text, file=sys.stderr)
 
 
 def build(target: Path) -> None:
-    """Fills build/guest, which tools/hatch_build.py packs, and calls hatchling to build the wheel.
+    """Fill build/guest, which tools/hatch_build.py packs, and call hatchling to build the wheel.
 
     A kernel that is not in the cache is built first. The wheel contains the files that the GPL (version 2, section 3)
     requires as well: the recipe, leowarp's kernel sources, and the instructions to build them (REBUILD.md).

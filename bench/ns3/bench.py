@@ -5,8 +5,7 @@
     python bench/ns3/bench.py --quick    one pair of short runs, printed only
     python bench/ns3/bench.py --page write the page again, from the stored numbers
 
-ns-3 is the installation that NS3_PREFIX names; without this variable, PyPI's wheel is installed below build/ at the
-first call.
+`NS3_PREFIX` names the ns-3 installation. Without this variable, the first call installs PyPI's wheel below build/.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""Number of pairs of runs: for the cases with CUBIC, and for the other cases. ns-3 needs minutes of processor time for
+"""The number of pairs of runs, for the CUBIC cases and for the others. ns-3 needs minutes of processor time for
 Madrid-Tokyo."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
@@ -41,7 +40,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """All cases, each with its number of pairs of runs."""
+    """Return all cases, each with its number of pairs of runs."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [
@@ -53,7 +52,7 @@ def cases(*, quick: bool) -> list[tuple[Case, int]]:
 
 
 def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
-    """Run leowarp, and then ns-3, which plays the timeline of leowarp's run."""
+    """Run leowarp, and then ns-3 with the timeline of leowarp's run."""
     directory = scratch / "run"
     made = {"leowarp": leowarp_run(case, directory)}
     made["ns3"] = ns3_run(case, directory, played)
@@ -63,8 +62,7 @@ def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
 
 
 def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
-    """The part of the results that the figure shows: from one second before the route change at 60 s to four seconds
-    after it."""
+    """Return the results around the route change at 60 s, from one second before to four seconds after."""
     shown: dict[str, Any] = {
         "name": case.name, "congestion_control": case.congestion_control, "change_ns": CHANGE_NS,
     }  # fmt: skip
@@ -80,8 +78,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """Run all cases once per round, and yield all data of the page after each round. Because of the rounds, other work
-    of the machine affects all cases alike."""
+    """Run all cases once per round, and yield the page's data after each round. Other load on the machine affects all
+    cases alike, because of the rounds."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a command from a small process, and write the command's cost as JSON.
+"""Run a command from a small process, and write its cost as JSON.
 
     python -I -S gauge.py COSTS COMMAND ...
 
-The memory peak that `wait4` reports is at least the peak of the parent process at the start (`setmax_mm_hiwater_rss` in
-fs/exec.c). A large Python process as the parent would hide peaks that are smaller than its own peak.
+The memory peak from `wait4` is at least the parent process's peak at the start (`setmax_mm_hiwater_rss` in fs/exec.c).
+A large Python process as the parent would hide smaller peaks.
 """
 
 import json

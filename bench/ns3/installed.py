@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find ns-3, and compile `path.cc` against it. ns-3 is the user's installation, or PyPI's wheel in a separate virtual
+"""Find ns-3, and compile `path.cc` against it. ns-3 is the user's installation, or PyPI's wheel in a virtual
 environment."""
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
 class Ns3:
     """An installation of ns-3.
 
-    headers, libraries: Directory with `ns3/core-module.h`, and directory with `libns3.44-core.so`.
-    version: Version as in the names of the libraries, such as 3.44.
-    suffix: Ending of the libraries' names: `-debug` or similar for builds other than release builds.
-    definitions: Macros with which ns-3 was built. ns-3's headers need the same macros.
-    origin: Source of this installation, as text for the page.
+    headers, libraries: The directories with `ns3/core-module.h` and with `libns3.44-core.so`.
+    version: The version as in the libraries' names, such as 3.44.
+    suffix: The ending of the libraries' names. Builds other than release builds have one, such as `-debug`.
+    definitions: The macros with which ns-3 was built. ns-3's headers need them.
+    origin: The source of this installation, as text for the page.
     """
 
     headers: Path
@@ -43,7 +43,7 @@ class Ns3:
     origin: str
 
     def command(self, program: Path) -> list[str]:
-        """The command that compiles `path.cc`."""
+        """Return the command that compiles `path.cc`."""
         return [
             os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-Wall", "-Wextra", "-Wno-deprecated-declarations",
             *(f"-D{each}" for each in self.definitions), "-isystem", str(self.headers), str(SOURCES[0]),
@@ -82,8 +82,8 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
 
 
 def ns3() -> Ns3:
-    """Find the user's ns-3 (`NS3_PREFIX`). If the variable is not set, the first call installs the wheel of a fixed
-    version below build/.
+    """Find the user's ns-3 (`NS3_PREFIX`). Without the variable, the first call installs the wheel of a fixed version
+    below build/.
 
     Raises HostError if no ns-3 is installed, or if pip cannot download it.
     """
@@ -106,7 +106,7 @@ def ns3() -> Ns3:
 
 
 def program(installed: Ns3) -> Path:
-    """Compile `path.cc` if the file, the compiler's command or ns-3 has changed since the last call.
+    """Compile `path.cc` if the file, the compiler command or ns-3 has changed since the last call.
 
     Raises HostError if the file does not compile.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the tables and the figure of docs/benchmark.md from docs/benchmark.json alone."""
+"""Make the tables and the figure of docs/benchmark.md only from docs/benchmark.json."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RESULTS = ("case", "side", "goodput, Mbit/s", *_COUNTS.values())
 
 
 def read() -> dict[str, Any]:
-    """The content of `docs/benchmark.json`."""
+    """Return the content of `docs/benchmark.json`."""
     found: dict[str, Any] = json.loads(NUMBERS.read_text(encoding="utf-8"))
     return found
 
@@ -39,13 +39,13 @@ def write(measured: dict[str, Any]) -> None:
 
 
 def with_tables(page: str, measured: dict[str, Any]) -> str:
-    """The text of the page, in which the tables are replaced by the tables of these numbers."""
+    """Return the text of the page with the tables of these numbers."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{tables(measured)}\n{END}{rest.split(END)[1]}"
 
 
 def tables(measured: dict[str, Any]) -> str:
-    """The generated text between the page's two marks."""
+    """Return the generated text between the page's two marks."""
     lines = [
         f"Measured on: {measured['machine']}. leowarp {measured['leowarp']} with Linux {measured['linux']}; "
         f"ns-{measured['ns3']} ({measured['ns3_origin']}). Runs alternate in pairs. Values of "
@@ -100,7 +100,7 @@ def _wall_clock(netem: dict[str, Any]) -> str:
 
 
 def draw(measured: dict[str, Any]) -> None:
-    """Figure of window and goodput around one route change, with leowarp and ns-3 beside each other."""
+    """Draw the window and goodput around a route change, of leowarp and of ns-3."""
     change = measured["change"]
     look = {"leowarp": (OKABE_ITO[0], LINES[0]), "ns3": (OKABE_ITO[1], LINES[1])}
     with styled():

@@ -14,14 +14,14 @@ _HINT = "ns-3 plays links with a FIFO of packets, one rate, no loss, in_flight =
 
 
 def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: int) -> str:
-    """The input of `path.cc`: one line per node, link, rate, delay and route, and one line for the flow.
+    """Return the input of `path.cc`: a line for each node, link, rate, delay and route, and a line for the flow.
 
-    Each host is merged with the node at the other end of its wire, which has neither rate nor delay. ns-3 therefore
-    simulates two hops less than leowarp.
+    Each host is merged with the node at the other end of its wire, which has no rate and no delay. ns-3 simulates two
+    hops less than leowarp for this reason.
 
     timeline: The events of `20-timeline.parquet`.
-    source, destination: Names of the transfer's stations in the scenario.
-    buffer_bytes: Buffer of each socket in bytes.
+    source, destination: The names of the transfer's stations in the scenario.
+    buffer_bytes: The buffer of each socket in bytes.
     Raises ScenarioError if `path.cc` cannot simulate the timeline. The cases are loss, jitter, tables of capacity or
         delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, and a path that packets
         keep.
@@ -66,7 +66,7 @@ def _line(row: dict[str, Any], place: dict[str, str]) -> str:
 
 
 def _unplayable(link: dict[str, Any]) -> str | None:
-    """Reason why `path.cc` cannot simulate a link, as the end of a sentence; None if it can."""
+    """Return the reason why `path.cc` cannot simulate a link, as the end of a sentence. None means that it can."""
     if not link["up"]:
         return "goes down"
     if link["limit_pkts"] is None or link["limit_bytes"] is not None:

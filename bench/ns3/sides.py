@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a case in leowarp or in ns-3, and measure cost and results of both programs in the same way."""
+"""Run a case in leowarp or in ns-3, and measure cost and results in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import leowarp as lw
 from leowarp.base.errors import LeowarpError
 
 NS3_CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
-"""ns-3's class for each congestion control, by its name in Linux."""
+"""The ns-3 class of each congestion control, by its name in Linux."""
 GAUGE = Path(__file__).resolve().parent / "gauge.py"
 BUFFER_BYTES = 16 << 20
 SEGMENT_BYTES = 1448
@@ -27,7 +27,7 @@ SEGMENT_BYTES = 1448
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario, and keys that replace keys of the scenario."""
+    """A scenario with its congestion control and duration."""
 
     name: str
     scenario: Path
@@ -39,11 +39,11 @@ class Case:
 class Outcome:
     """The result of one run.
 
-    cpu_s: Processor time in s (user and system) of the process, and of all processes for which it waited.
-    memory_bytes: Peak of memory in bytes. For ns-3, the peak is that of its process. For leowarp, two peaks are added:
-        that of the guest, and that of the largest other process.
-    numbers: The results, by the names in `COUNTED`; None if the program does not report a result.
-    series: `t_ns, window_pkts, goodput_bps`, every 50 ms.
+    cpu_s: The processor time in s (user and system) of the process and of all processes for which it waited.
+    memory_bytes: The memory peak in bytes. For ns-3, this is the peak of its process. For leowarp, this is the sum of
+        the guest's peak and the largest other process's peak.
+    numbers: The results, by the names in `COUNTED`. None means that the program does not report the result.
+    series: The columns `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """
 
     cpu_s: float
@@ -54,15 +54,15 @@ class Outcome:
 
 COUNTED = ("goodput_bps", "sent_pkts", "lost_pkts", "late_pkts", "retransmissions_pkts", "spurious_pkts",
            "lost_again_pkts", "recoveries", "timeouts", "undos")  # fmt: skip
-"""Counts of the transfer's data packets. `lost_again_pkts` counts lost retransmissions, which a sender detects only by
-a timer or by RACK."""
+"""The counts of the transfer's data packets. `lost_again_pkts` counts lost retransmissions, which a sender detects only
+by a timer or by RACK."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
-    """Run a command; return its output, its processor time in s, and the peak memory of its largest process in bytes
-    (at least 10 MB).
+    """Run a command. Return its output, processor time in s, and largest process's peak memory in bytes (at least 10
+    MB).
 
-    Raises LeowarpError with the last lines of the command's output if its exit status is not 0.
+    Raises LeowarpError with the last output lines if the command's exit status is not 0.
     """
     costs = scratch / "costs.json"
     gauged = [sys.executable, "-I", "-S", str(GAUGE), str(costs), *command]
@@ -74,7 +74,7 @@ def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
 
 
 def leowarp_run(case: Case, directory: Path) -> Outcome:
-    """Run leowarp with packet truth and metrics, without the report."""
+    """Run leowarp with packet truth and metrics, and without the report."""
     command = [
         sys.executable, "-m", "leowarp", "run", str(case.scenario), "--out", str(directory), "--force", "--no-report",
         "--set", f"run.duration={case.duration_s} s",
@@ -99,7 +99,7 @@ def leowarp_run(case: Case, directory: Path) -> Outcome:
 
 
 def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
-    """Simulate the same path in ns-3, from the timeline of the leowarp run in `directory`."""
+    """Simulate the same path in ns-3, with the timeline of the leowarp run in `directory`."""
     run = lw.open(directory)
     flow = run.plan.flows[0]
     timeline = pq.read_table(directory / "20-timeline.parquet")
@@ -114,8 +114,8 @@ def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
 
 
 def sampled(samples: Path) -> pd.DataFrame:
-    """ns-3's samples, as columns `t_ns, window_pkts, goodput_bps`: the window at the time of the sample, and the
-    goodput until the next sample."""
+    """Return ns-3's samples as columns `t_ns, window_pkts, goodput_bps`: the window at the sample, and the goodput
+    until the next sample."""
     table = pd.read_csv(samples)
     seconds = np.diff(table["t_ns"]) / 1e9
     received = np.diff(table["received_in_order_bytes"])
@@ -126,7 +126,7 @@ def sampled(samples: Path) -> pd.DataFrame:
 
 
 def as_json(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The costs of all repetitions of a case in one program, and its results, which are the same in all repetitions.
+    """Return a case's costs of all repetitions in one program, and the results, which are always the same.
 
     Raises LeowarpError if the results of two repetitions differ.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dumbbell as emulators build it: three network namespaces of this host, with netem, in real time.
 
-Everything is created inside namespaces (user, network, mount, process ids) of one process without root rights. The
-host's own interfaces are not changed, and the namespaces disappear when this process ends.
+Everything is inside the namespaces (user, network, mount, process ids) of one process without root rights. The host's
+own interfaces do not change, and the namespaces disappear with this process.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """Requirements that this host does not meet, as the end of "because ..."; None if it meets all."""
+    """Return the requirements that this host does not meet, as the end of "because ...". None means that it meets
+    all."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"
@@ -70,7 +71,7 @@ def lacking() -> str | None:
 
 
 def reason(said: str) -> str:
-    """Sentence that explains the kernel's answer to an attempt to create a namespace with netem."""
+    """Return a sentence that explains why the kernel refused a namespace with netem."""
     last = (said.strip().splitlines() or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
     if "kind is unknown" in said or "not found" in said:
         return f"the kernel of this host has no netem (it says: {last})"
@@ -78,8 +79,8 @@ def reason(said: str) -> str:
 
 
 def over_netem(duration_s: int) -> dict[str, Any]:
-    """Run the dumbbell with CUBIC over netem. Return results and duration. If the host cannot run the dumbbell, the
-    result has the reason under the key `lacking`.
+    """Run the dumbbell with CUBIC over netem. Return the results and the duration. If the host cannot run the dumbbell,
+    the key `lacking` of the result gives the reason.
 
     Raises HostError if the run was started and failed.
     """
@@ -99,10 +100,9 @@ def over_netem(duration_s: int) -> dict[str, Any]:
 
 
 def counted(report: str, counters: str) -> dict[str, Any]:
-    """Read goodput at the receiver and retransmissions from iperf3's JSON, and duplicates that the receiver reported
-    (DSACK) from nstat's lines.
+    """Read goodput and retransmissions from iperf3's JSON, and reported duplicates (DSACK) from nstat's lines.
 
-    Raises HostError if iperf3's JSON contains an error; with --json, the exit status does not show errors.
+    Raises HostError if iperf3's JSON contains an error. With --json, the exit status does not show errors.
     """
     said = json.loads(report)
     if "error" in said:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of the Python interface, made from signatures and docstrings.
+"""Make the reference page of the Python interface from signatures and docstrings.
 
-``python tools/pages/api_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
+``python tools/pages/api_page.py FILE`` writes the page. ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ROOMS: dict[str, tuple[str, ...] | None] = {
     ),
     "leowarp.reordering": None,
 }
-"""Modules of the page, and the names that the page shows of each; None: all public names."""
+"""The modules of the page with their shown names. None means all public names."""
 
 _HEADS = ("Parameters", "Returns", "Raises", "Attributes", "Yields", "Examples", "Notes", "References")
 
 
 def api_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -91,14 +91,14 @@ def _is_property(value: Any) -> bool:
 
 
 def _own_doc(thing: Any) -> str:
-    """The object's docstring. If Python generated the docstring of a dataclass, it is ignored, because it differs
-    between versions of Python."""
+    """Return the object's docstring. A dataclass's generated docstring is ignored, because it differs between versions
+    of Python."""
     text = inspect.cleandoc(thing.__doc__ or "")
     return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
 
 
 def signature_of(thing: Any) -> str:
-    """Parameters and return type, written as in the source: annotations as text, and defaults without memory
+    """Return the parameters and return type as in the source: annotations as text, and defaults without memory
     addresses."""
     try:
         signature = inspect.signature(thing)
@@ -116,7 +116,7 @@ def signature_of(thing: Any) -> str:
 
 
 class _Shown:
-    """A default value, written as in the source."""
+    """A default value as in the source."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -133,7 +133,7 @@ def _code(text: str) -> Iterator[str]:
 
 
 def _documented(doc: str) -> Iterator[str]:
-    """Converts a docstring in numpy's form to Markdown: sections become bold headings, entries become lists."""
+    """Convert a docstring in numpy's form to Markdown: sections become bold headings, entries become lists."""
     lines = doc.splitlines()
     place, in_entries, in_example = 0, False, False
     while place < len(lines):
@@ -172,7 +172,7 @@ def _shortened(thing: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; returns the exit status of `write_or_check`."""
+    """Write or check the page. Return the exit status of `write_or_check`."""
     return write_or_check(api_page(), "tools/pages/api_page.py", arguments)
 
 

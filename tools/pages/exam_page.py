@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of the exam, made from its cases and from the stored results.
+"""Make the reference page of the exam from its cases and its stored results.
 
-``python tools/pages/exam_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
+``python tools/pages/exam_page.py FILE`` writes the page. ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leowarp.exam.taken import by_case
 
 
 def exam_page() -> str:
-    """The page as Markdown; the same cases and stored results always give the same bytes."""
+    """Return the page as Markdown. The same cases and stored results always give the same bytes."""
     return "\n".join(_lines()) + "\n"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of a script that makes one page of the documentation: ``python SCRIPT [--check] FILE``."""
+"""The command line of a script that makes a documentation page: ``python SCRIPT [--check] FILE``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 def write_or_check(page: str, script: str, arguments: list[str] | None) -> int:
-    """Write a page to the file that the command line names, or report whether the file equals the page.
+    """Write a page to the file that the command line names, or check that the file equals it.
 
     page: The whole text of the page.
     script: The script that makes the page, such as ``"tools/pages/tables_page.py"``.
-    arguments: Words to use instead of the command line.
+    arguments: The words that replace the command line.
     Returns: The exit status: 1 if ``--check`` finds another text, or no file.
     """
     parser = argparse.ArgumentParser(prog=f"python {script}")

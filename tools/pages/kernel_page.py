@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page docs/reference/kernel.md, and the tables of overrides in other pages.
+"""Make the page docs/reference/kernel.md, and the tables of overrides in other pages.
 
-``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables``, it instead renews the table between the
-marks ``<!-- overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.
+``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables``, it renews the table between ``<!--
+overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TABLE = re.compile(r"(?<=<!-- overrides -->\n).*?(?=<!-- end of overrides -->)"
 
 
 def page() -> str:
-    """The whole page as Markdown."""
+    """Return the whole page as Markdown."""
     listed = overrides.overrides()
     needed = [each for each in listed if each.purpose != overrides.SPEED]
     fast = [each for each in listed if each.purpose == overrides.SPEED]
@@ -102,7 +102,7 @@ def page() -> str:
 
 
 def without(at: Path) -> str:
-    """A table with the effect of leaving out each override."""
+    """Return a table with the effect of leaving out each override."""
     rows = ["| without | |", "|---|---|"]
     # Overrides with the same effect are in one row.
     effects: dict[str, list[str]] = {}
@@ -141,11 +141,11 @@ def _code(words: Sequence[str]) -> str:
 
 
 TABLES = {"docs/guides/your-own-congestion-control.md": without}
-"""Pages with a table between two marks, each with the function that generates this table."""
+"""The pages with a table between two marks, each with the function that makes the table."""
 
 
 def with_table(name: str, text: str) -> str:
-    """A page of `TABLES` with its table renewed."""
+    """Return a page of `TABLES` with its table renewed."""
     found = _TABLE.search(text)
     if found is None:
         raise ValueError(f"{name} has no <!-- overrides --> mark")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of scenario keys, made from the schema.
+"""Make the reference page of scenario keys from the schema.
 
-``python tools/pages/scenario_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
+``python tools/pages/scenario_page.py FILE`` writes the page. ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from leowarp.scenario.text.key import Key, keys
 
 
 def reference_page() -> str:
-    """The page as Markdown.
+    """Return the page as Markdown.
 
-    Returns: Units, one table of keys per section, presets, places and profiles. The same schema always gives the same
+    Returns: The units, a table of keys per section, presets, places and profiles. The same schema always gives the same
         bytes.
     """
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    """The lines of the page, in order. The description of a section is the first paragraph of its docstring."""
+    """Yield the lines of the page. The first paragraph of a section's docstring is its description."""
     yield from _INTRODUCTION.splitlines()
     yield ""
     yield "## Units"
@@ -69,7 +69,7 @@ def _lines() -> Iterator[str]:
 
 
 def _sections() -> Iterator[tuple[str, type]]:
-    """Heading and dataclass of each table of keys, in the order in which a plan contains them."""
+    """Yield the heading and dataclass of each table of keys, in the order of a plan."""
     for name, section in TABLES.items():
         if name == "isl":
             yield "[[stations]]", schema.Station
@@ -83,8 +83,7 @@ def _sections() -> Iterator[tuple[str, type]]:
 
 
 def _value(declared: Key) -> str:
-    """The values that a key accepts: words, or a kind of value with its range, and the word for "no value" if there is
-    one."""
+    """Return the values that a key accepts: words, or a kind of value with its range, and any word for "no value"."""
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
@@ -98,7 +97,7 @@ def _value(declared: Key) -> str:
 
 
 def _default(key: str, declared: Key) -> str:
-    """A key's default as a user would write it; if the default comes from elsewhere, the name of its source."""
+    """Return a key's default as a user would write it, or the name of the default's source."""
     if declared.required:
         return "**required**"
     if declared.default is None:
@@ -113,12 +112,12 @@ def _default(key: str, declared: Key) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escapes a text for a cell of a Markdown table, in which a bar ends a cell."""
+    """Escape a text for a cell of a Markdown table, in which a bar ends a cell."""
     return text.replace("|", "\\|")
 
 
 def _queue_parameters() -> Iterator[str]:
-    """The parameters of each queueing discipline."""
+    """Yield the parameters of each queueing discipline."""
     yield ""
     yield "## Queue parameters"
     yield ""
@@ -133,7 +132,7 @@ def _queue_parameters() -> Iterator[str]:
 
 
 def _presets() -> Iterator[str]:
-    """Constellations by name, with the sources of their numbers."""
+    """Yield the constellations by name, with the sources of their numbers."""
     yield ""
     yield "## Constellations by name"
     yield ""
@@ -149,7 +148,7 @@ def _presets() -> Iterator[str]:
 
 
 def _places() -> Iterator[str]:
-    """The places of the gazetteer, by name."""
+    """Yield the places of the gazetteer, by name."""
     yield ""
     yield "## Places by name"
     yield ""
@@ -162,7 +161,7 @@ def _places() -> Iterator[str]:
 
 
 def _cities() -> Iterator[str]:
-    """The cities of ``[traffic]``, the most populous first."""
+    """Yield the cities of ``[traffic]``, the most populous first."""
     yield ""
     yield "## Cities by population"
     yield ""
@@ -176,7 +175,7 @@ def _cities() -> Iterator[str]:
 
 
 def _profiles() -> Iterator[str]:
-    """Every sysctl of a host, with one column per profile, followed by the sysctls of the whole guest."""
+    """Yield every sysctl of a host with a column per profile, and then the sysctls of the whole guest."""
     names = list(PROFILE_SYSCTLS)
     yield ""
     yield "## TCP profiles"
@@ -200,7 +199,7 @@ def _profiles() -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; returns the exit status of `write_or_check`."""
+    """Write or check the page. Return the exit status of `write_or_check`."""
     return write_or_check(reference_page(), "tools/pages/scenario_page.py", arguments)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of the run directory and its table columns, made from the schemas.
+"""Make the reference page of the run directory and its table columns from the schemas.
 
-``python tools/pages/tables_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
+``python tools/pages/tables_page.py FILE`` writes the page. ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from leowarp.trace.schema.columns import Column
 
 
 def reference_page() -> str:
-    """The page as Markdown.
+    """Return the page as Markdown.
 
     Returns: The same schemas always give the same bytes.
     """
@@ -42,7 +42,7 @@ def reference_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    """The lines of the page: the files of a run, each with its columns, in the order in which a run creates them."""
+    """Yield the lines of the page: a run's files with their columns, in the order of creation."""
     yield from _INTRODUCTION.splitlines()
     yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
     yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))
@@ -115,7 +115,7 @@ def _lines() -> Iterator[str]:
 
 
 def _scalars() -> Iterator[str]:
-    """Tables of scalars: one for the run, one for all flows, and one per kind of flow."""
+    """Yield the tables of scalars: for the run, for all flows, and for each kind of flow."""
     yield from _SCALARS.splitlines()
     # Scalars are compared by identity and not by name, because scalars of TCP and of probes may have the same name and
     # different descriptions.
@@ -135,12 +135,12 @@ def _scalars() -> Iterator[str]:
 
 
 def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
-    """Converts a table that is declared as name -> (type, unit, meaning) to rows."""
+    """Convert a table that is declared as name -> (type, unit, meaning) to rows."""
     return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
 
 
 def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
-    """A section with a table of columns: (name, type, unit, meaning) each."""
+    """Yield a section with a table of columns: (name, type, unit, meaning) each."""
     yield ""
     yield f"## {name}"
     yield ""
@@ -153,17 +153,17 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_column(column: Column) -> tuple[str, str, str | None, str]:
-    """Row for a trace column. The cell for the meaning includes the words that replace the column's numbers in Python
-    and in CSV."""
+    """Return the row of a trace column. The meaning includes the words that replace the column's numbers in Python and
+    in CSV."""
     name, kind, unit, meaning = _of_field(column.field())
     words = ", ".join(f'"{word}"' for word in column.words.values())
     return name, kind, unit, f"{meaning}; in words {words}" if words else meaning
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
-    """Name, type, unit and meaning of an Arrow column; unit and meaning are in the column's metadata.
+    """Return the name, type, unit and meaning of an Arrow column. Unit and meaning are in the column's metadata.
 
-    The type of a dictionary of strings is shown as string, because the dictionary is only a form of storage.
+    A dictionary of strings is shown as string, because the dictionary is only a form of storage.
     """
     # `kind` is the name that users see in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
@@ -174,12 +174,12 @@ def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
 
 
 def _cell(text: str) -> str:
-    """Escapes a text for a cell of a Markdown table, in which a bar ends a cell."""
+    """Escape a text for a cell of a Markdown table, in which a bar ends a cell."""
     return text.replace("|", "\\|")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; returns the exit status of `write_or_check`."""
+    """Write or check the page. Return the exit status of `write_or_check`."""
     return write_or_check(reference_page(), "tools/pages/tables_page.py", arguments)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of `leowarp verify`, made from the table of stages.
+"""Make the reference page of `leowarp verify` from the table of stages.
 
-``python tools/pages/verify_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
+``python tools/pages/verify_page.py FILE`` writes the page. ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from leowarp.verification.verdicts import MEANINGS
 
 
 def verify_page() -> str:
-    """The page as Markdown; the same table of stages always gives the same bytes."""
+    """Return the page as Markdown. The same table of stages always gives the same bytes."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -46,7 +46,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; returns the exit status of `write_or_check`."""
+    """Write or check the page. Return the exit status of `write_or_check`."""
     return write_or_check(verify_page(), "tools/pages/verify_page.py", arguments)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The agent: the init process of a guest kernel in virtual time. It reads `/host/in`, builds the network, plays the
-//! timeline, runs the flows, records into `/host/out`, and powers off.
+//! The agent, which is the init process of a guest kernel in virtual time. The agent reads `/host/in`, builds the
+//! network, plays the timeline, runs the flows, records into `/host/out`, and powers off.
 //!
 //! Before working on this crate, read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time.
 //! The clock advances only when no task of the guest can run. Reading the clock costs 256 ns of virtual time. A system
@@ -29,9 +29,8 @@ fn main() {
 }
 
 /// Makes the allocator keep freed memory, for all threads. The first touch of four pages costs 40 us of the host's CPU
-/// time, because a page fault of User Mode Linux goes through ptrace. In each window of reordering, the meters reuse
-/// the memory of the previous window's meters. If the allocator returned freed memory, a run of 100 s would take 1 %
-/// longer.
+/// time, because a page fault of User Mode Linux goes through ptrace. The reordering meters of each window reuse the
+/// memory of the previous window's meters. Without this setting, a run of 100 s takes 1 % longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [
@@ -46,7 +45,7 @@ fn keep_memory() {
     }
 }
 
-/// Does the work that every init must do.
+/// Does the common work of an init process.
 fn begin() -> Result<()> {
     for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
         // The directories normally exist in the initramfs already. SAFETY: the strings outlive the calls.

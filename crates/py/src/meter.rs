@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Python class for `reorder::Meter`.
+//! A Python class for `reorder::Meter`.
 
 use crate::columns::values;
 use pyo3::buffer::PyBuffer;
@@ -17,7 +17,8 @@ pub struct Meter {
 
 #[pymethods]
 impl Meter {
-    /// `bits` is the width of numbers that wrap around, 8 to 63. None: numbers do not wrap around.
+    /// Creates a meter. `bits` is the width of sequence numbers that wrap around, 8 to 63. None means that numbers do
+    /// not wrap around.
     #[new]
     #[pyo3(signature = (*, threshold_pkts, buffer_threshold_pkts, n_max, loss_window_pkts, first_seq=None, bits=None))]
     fn new(
@@ -52,7 +53,7 @@ impl Meter {
         Ok(Meter { meter: reorder::Meter::new(settings), unwrap })
     }
 
-    /// Adds arrivals. Each argument is a column: numbers, times (or None), payloads in bytes (or None).
+    /// Adds arrivals. Each argument is a column: sequence numbers, times (or None), payloads in bytes (or None).
     #[pyo3(signature = (seq, t_ns=None, len_bytes=None))]
     fn arrive(
         &mut self,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Python classes for the readers of the crate `arrivals`.
+//! The Python classes for the readers of the crate `arrivals`.
 
 use crate::columns::bytes;
 use arrivals::{Arrivals, Field, Flow, Order, Protocol};
@@ -19,7 +19,7 @@ fn refused(error: arrivals::Error) -> PyErr {
     InputError::new_err((error.to_string(), error.hint()))
 }
 
-/// Reads a text with one sequence number per line.
+/// A reader of text with one sequence number per line.
 #[pyclass(module = "leowarp._native")]
 pub struct Text {
     text: arrivals::Text,
@@ -33,14 +33,14 @@ impl Text {
         Text { text: arrivals::Text::new(bits) }
     }
 
-    /// Reads a chunk of the file, and returns the numbers of its complete lines, as uint64.
+    /// Reads a chunk of the file. Returns the numbers of its complete lines, as uint64.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         py.detach(|| self.text.feed(chunk, &mut into)).map_err(refused)?;
         bytes(py, &into, u64::to_ne_bytes)
     }
 
-    /// Ends the file. If the last line has no line end, returns its number, as uint64.
+    /// Ends the file. Returns the number of a last line without line end, as uint64.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         self.text.finish(&mut into).map_err(refused)?;
@@ -48,7 +48,7 @@ impl Text {
     }
 }
 
-/// Columns of numbers (uint64), times (int64) and payloads (uint32).
+/// The columns of numbers (uint64), times (int64) and payloads (uint32).
 type Columns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 fn columns<'py>(py: Python<'py>, arrivals: &Arrivals) -> PyResult<Columns<'py>> {
@@ -59,7 +59,7 @@ fn columns<'py>(py: Python<'py>, arrivals: &Arrivals) -> PyResult<Columns<'py>> 
     ))
 }
 
-/// Reads pcap and pcapng files.
+/// A reader of pcap and pcapng files.
 #[pyclass(module = "leowarp._native")]
 pub struct Capture {
     capture: arrivals::Capture,
@@ -67,8 +67,8 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// `protocol` is icmp, icmp-reply, tcp, rtp, udp, or None for both icmp and tcp. `offset`, `size` and `big_endian`
-    /// only apply to udp.
+    /// Creates a reader. `protocol` is icmp, icmp-reply, tcp, rtp, udp, or None for both icmp and tcp. `offset`, `size`
+    /// and `big_endian` only apply to udp.
     #[new]
     #[pyo3(signature = (*, protocol=None, flow=None, offset=0, size=4, big_endian=true))]
     fn new(
@@ -94,31 +94,31 @@ impl Capture {
         Ok(Capture { capture: arrivals::Capture::new(arrivals::Settings { protocol, flow }) })
     }
 
-    /// Reads a chunk of the file, and returns the arrivals whose numbers are now known.
+    /// Reads a chunk of the file. Returns the arrivals whose numbers are now known.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         py.detach(|| self.capture.feed(chunk, &mut into)).map_err(refused)?;
         columns(py, &into)
     }
 
-    /// Ends the file, and returns the remaining arrivals.
+    /// Ends the file. Returns the remaining arrivals.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         self.capture.finish(&mut into).map_err(refused)?;
         columns(py, &into)
     }
 
-    /// Number of flows found so far.
+    /// Returns the number of flows found so far.
     fn flow_count(&self) -> usize {
         self.capture.flows().len()
     }
 
-    /// Flows found so far, as dictionaries.
+    /// Returns the flows found so far, as dictionaries.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.capture.flows().iter().map(|flow| flow_described(py, flow)).collect()
     }
 
-    /// Counts of the packets read so far.
+    /// Returns the counts of the packets read so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.capture.counts();
         let all = PyDict::new(py);
@@ -142,25 +142,26 @@ impl Capture {
         Ok(all)
     }
 
-    /// Packets that were skipped, as pairs of count and reason. The most frequent reason comes first.
+    /// Returns the skipped packets, as pairs of count and reason. The most frequent reason comes first.
     fn skipped(&self) -> Vec<(u64, String)> {
         self.capture.skips().listed()
     }
 
-    /// Places where the capture may have been made, and the evidence for them. None: there is no measured flow.
+    /// Returns the possible places of the capture, and the evidence for them. None means that there is no measured
+    /// flow.
     fn place(&self) -> Option<(Vec<String>, Vec<String>)> {
         let verdict = self.capture.place()?;
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
     }
 
-    /// Captured segments that are several segments in one: their number, the length of the longest in bytes, and the
-    /// length of a full segment on the wire in bytes, if known. None: there is no evidence of such segments.
+    /// Returns how many captured segments were merged from several, the longest of them in bytes, and a full segment's
+    /// length in bytes, if known. None means that there is no evidence of merged segments.
     fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
         let merged = self.capture.merged()?;
         Some((merged.packets, merged.longest_bytes, merged.unit_bytes))
     }
 
-    /// Names of the supported link types, for messages.
+    /// Returns the names of the supported link types, for messages.
     #[staticmethod]
     fn known_link_types() -> &'static str {
         arrivals::KNOWN_LINK_TYPES

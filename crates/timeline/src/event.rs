@@ -1,95 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format of `in/events.bin`: changes of the network, in order of time.
+//! The format of `in/events.bin`: changes of the network, in order of time.
 
 use crate::setup::{Discipline, Setup};
 
-/// Size of one record, in bytes.
+/// The size of one record, in bytes.
 pub const RECORD_BYTES: usize = 32;
 
-/// Value that means "none" in a field that names a direction or a path.
+/// The value for "none" in a direction or path field.
 pub const NONE: u32 = u32::MAX;
 
-/// One record. Its fields are `t_ns i64, kind u32, a u32, b u32, c u32, value i64`, in little-endian order.
+/// A record of `events.bin`. Its fields are `t_ns i64, kind u32, a u32, b u32, c u32, value i64`, in little-endian
+/// order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
-    /// Time since the run's start.
+    /// The time since the run's start.
     pub t_ns: i64,
     /// The change that happens at this time.
     pub change: Change,
 }
 
-/// A change of the network. The documentation of each kind begins with the number of this kind in `events.bin`.
+/// A change of the network. The text of each kind begins with its number in `events.bin`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
     /// 1: a link comes up. A link's first `Up` creates the link.
     Up {
-        /// Index into `links`.
+        /// The index into `links`.
         link: usize,
     },
     /// 2: a link goes down.
     Down {
-        /// Index into `links`.
+        /// The index into `links`.
         link: usize,
         /// Whether the link loses its packets.
         lose: bool,
     },
     /// 3: the propagation delay of a direction changes.
     Delay {
-        /// `2 * link` from a to b, `2 * link + 1` from b to a.
+        /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// Time between the sending of a bit at one end and its arrival at the other end.
+        /// The time from the sending of a bit to its arrival at the other end.
         delay_ns: u64,
     },
     /// 4: the rate of a direction's serialiser changes.
     Rate {
-        /// `2 * link` from a to b, `2 * link + 1` from b to a.
+        /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// Bits per second; 0 = unshaped.
+        /// The rate in bits per second. 0 means unshaped.
         rate_bps: u64,
     },
     /// 5: the random loss of a direction changes.
     Loss {
-        /// `2 * link` from a to b, `2 * link + 1` from b to a.
+        /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// Share of packets that are lost, 0 to 1.
+        /// The share of lost packets, 0 to 1.
         ratio: f64,
     },
     /// 6: a node's next hop to a host changes.
     Route {
-        /// Index into `nodes`.
+        /// The index into `nodes`.
         node: usize,
-        /// Index into `hosts`.
+        /// The index into `hosts`.
         host: usize,
-        /// Direction on which the node sends; None = the route is removed.
+        /// The direction on which the node sends. None means that the route is removed.
         direction: Option<usize>,
-        /// Path to which the route belongs; None = no path.
+        /// The path to which the route belongs. None means no path.
         path: Option<u32>,
     },
     /// 7: from now on, packets from one host to another leave on this path.
     Path {
-        /// Index into `hosts`.
+        /// The index into `hosts`.
         source: usize,
-        /// Index into `hosts`.
+        /// The index into `hosts`.
         destination: usize,
-        /// None = the pair has no path.
+        /// The path. None means that the pair has no path.
         path: Option<u32>,
-        /// Number of the route change, counted from 0 for each pair of source and destination. None = this is the
+        /// The number of the route change, counted from 0 for each pair of source and destination. None means the
         /// pair's first path.
         change: Option<u32>,
     },
-    /// 8: the random part of a direction's delay changes. The random part is added to the propagation delay, and has
-    /// the mean 0.
+    /// 8: the random part of a direction's delay changes. The random part is added to the propagation delay. Its mean
+    /// is 0.
     Jitter {
-        /// `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
+        /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
         direction: usize,
-        /// Index into `jitter_tables`.
+        /// The index into `jitter_tables`.
         table: usize,
-        /// Standard deviation of the random delay.
+        /// The standard deviation of the random delay.
         sigma_ns: u64,
     },
 }
 
-/// Reason why `events.bin` cannot be used.
+/// The reason why `events.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum EventError {
     /// The file ends in the middle of a record.
@@ -98,13 +99,13 @@ pub enum EventError {
     /// A record is invalid.
     #[error("events.bin, record {index}: {what} is {value}, but {rule}")]
     Record {
-        /// Number of the record, from 0.
+        /// The number of the record, from 0.
         index: usize,
-        /// Name of the field.
+        /// The name of the field.
         what: &'static str,
-        /// Value of the field.
+        /// The value of the field.
         value: i64,
-        /// Rule that the value must obey.
+        /// The rule that the value must obey.
         rule: &'static str,
     },
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interface between host and guest: the guest's input ([`Setup`], [`Event`]), and the tables that the guest writes
-//! ([`record`]).
+//! The interface between host and guest: the guest's input ([`Setup`], [`Event`]) and output tables ([`record`]).
 //!
 //! The Python side of this interface is `python/leowarp/timeline/schema.py`. `cargo run -p leowarp-timeline --example
-//! schema` prints the Rust side as JSON, and a test compares this JSON with the Python side. The specification is
-//! `design/interfaces.md`.
+//! schema` prints the Rust side as JSON. A test compares this JSON with the Python side. `design/interfaces.md`
+//! specifies the interface.
 
 pub mod event;
 pub mod record;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format of `in/tables.bin`: capacity, delay and loss of directions as functions of time, which are known from the
-//! start.
+//! The format of `in/tables.bin`: the capacity, delay and loss of directions over time.
 
 use crate::setup::Setup;
 use std::ops::Range;
 
-/// Size of one record with the fields `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
+/// The size of one record with the fields `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
 pub const RECORD_BYTES: usize = 24;
 
-/// Value for an unlimited capacity: every packet leaves immediately.
+/// The value for an unlimited capacity: every packet leaves immediately.
 pub const UNSHAPED: u64 = u64::MAX;
 
-/// One record, parsed.
+/// A parsed record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Time since the run's start; the row is valid from then on.
+    /// The time since the run's start from which the row is valid.
     pub t_ns: i64,
-    /// For a capacity: bits per second; 0 = nothing is sent. For a channel: the delay in ns.
+    /// In a capacity table, the rate in bits per second. 0 means that nothing is sent. In a channel table, the delay in
+    /// ns.
     pub value: u64,
-    /// Loss as a share of 2^32. If all bits are set, every packet is lost.
+    /// The loss as a share of 2^32. If all bits are set, every packet is lost.
     pub loss: u32,
 }
 
@@ -39,31 +39,31 @@ pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     bytes: Vec<u8>,
-    /// For each direction, two ranges of bytes in `bytes`: of its capacity, and of its channel.
+    /// The byte ranges of each direction in `bytes`: its capacity, and its channel.
     places: Vec<[Range<usize>; 2]>,
 }
 
-/// Reason why `tables.bin` cannot be used.
+/// The reason why `tables.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum TablesError {
     /// The file does not have the number of records that the setup states.
     #[error("tables.bin has {found} bytes, but the rows of the setup make {expected}")]
     Length {
-        /// Bytes in the file.
+        /// The number of bytes in the file.
         found: usize,
-        /// Bytes that the setup requires.
+        /// The number of bytes that the setup requires.
         expected: usize,
     },
     /// A record is invalid.
     #[error("tables.bin, {table} of direction {direction}, row {row}: {rule}")]
     Row {
-        /// Name of the table: capacity or channel.
+        /// The name of the table: capacity or channel.
         table: &'static str,
-        /// `2 * link` from a to b, `2 * link + 1` from b to a.
+        /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// Number of the row in the table, from 0.
+        /// The number of the row in the table, from 0.
         row: usize,
-        /// Rule that the row must obey.
+        /// The rule that the row must obey.
         rule: &'static str,
     },
 }
@@ -100,12 +100,12 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Records of a direction's capacity. Empty = the direction has no table of capacities.
+    /// Returns the capacity records of a direction. Empty means that the direction has no capacity table.
     pub fn capacity(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[0].clone()])
     }
 
-    /// Records of a direction's delay and loss. Empty = the direction has no table of delays and losses.
+    /// Returns the delay and loss records of a direction. Empty means that the direction has no channel table.
     pub fn channel(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[1].clone()])
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. The agent reads the clock only where a result depends on the time, because each reading
-//! costs a process 256 ns of virtual time. Sleeps end at absolute times.
+//! The guest's virtual clock. The agent reads the clock only where a result depends on it, because each reading costs a
+//! process 256 ns of virtual time. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
-/// Minimum time from the start of the network to time 0 of the run. Timers that start with the network, such as those
-/// of the capture rings, thus start at the same instant in every run.
+/// The minimum time from the start of the network to time 0 of the run. This makes the network's timers, such as a
+/// capture ring's, start at the same instant in every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
-/// Time 0 of the run on the guest's clocks.
+/// The run's time 0 on the guest's clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// Monotonic clock at time 0 of the run.
+    /// The monotonic clock at time 0 of the run.
     pub start_ns: i64,
     /// The real-time clock minus the monotonic clock. The difference is constant, because the guest's real-time clock
     /// is never set or slewed.
@@ -19,8 +19,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Sets time 0 to 10 s after boot. If building the network takes until 9 s after boot or longer, time 0 is later by
-    /// a whole number of seconds.
+    /// Sets time 0 to 10 s after boot. If building the network takes 9 s or longer after boot, time 0 is later by whole
+    /// seconds.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
         const STEP_NS: i64 = 1_000_000_000;
@@ -32,7 +32,7 @@ impl Clock {
         Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }
 
-    /// The present run time.
+    /// Returns the present run time.
     pub fn now_ns(&self) -> i64 {
         read(libc::CLOCK_MONOTONIC) - self.start_ns
     }
@@ -83,8 +83,8 @@ pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Removes the slack of the calling thread's timers. With the default slack of 50 us, sleeps would end late. Threads
-/// that are created later inherit this setting.
+/// Removes the timer slack of the calling thread. With the default slack of 50 us, sleeps would end late. Later threads
+/// inherit this setting.
 pub fn disable_timer_slack() -> Result<()> {
     // SAFETY: this is a plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! State of a run that all parts of the agent need.
+//! The run's state that all parts of the agent need.
 
 use crate::base::clock::Clock;
 use crate::base::ending::Ending;
@@ -8,7 +8,7 @@ use leowarp_timeline::Event;
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
 
-/// State of one run.
+/// The state of one run.
 #[derive(Clone)]
 pub struct Context<'a> {
     pub setup: &'a Setup,
@@ -16,7 +16,7 @@ pub struct Context<'a> {
     pub events: &'a [Event],
     pub clock: Clock,
     pub ending: Arc<Ending>,
-    /// Header of every record file, except the columns.
+    /// The header of every record file, without the columns.
     pub header: Map<String, Value>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Context<'a> {
         Self { setup, events, clock, ending, header: header(setup) }
     }
 
-    /// Header of a table with one additional field.
+    /// Returns the header of a table with one additional field.
     pub fn header_with(&self, key: &str, value: Value) -> Map<String, Value> {
         let mut header = self.header.clone();
         header.insert(key.into(), value);
@@ -45,7 +45,7 @@ fn header(setup: &Setup) -> Map<String, Value> {
     header
 }
 
-/// For each of a link's two directions: the sending node, the receiving node and the kind of link.
+/// Returns the sending node, the receiving node and the link kind of each direction.
 fn directions(setup: &Setup, link: &Link) -> [Value; 2] {
     let (a, b) = (&setup.nodes[link.a].name, &setup.nodes[link.b].name);
     let kind = format!("{:?}", link.kind).to_lowercase();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of the agent. Each error is printed once on the guest's standard output, as `leowarp: {"error": ..., "hint":
-//! ...}`.
+//! The errors of the agent. The agent prints each error once on the guest's standard output, as `leowarp: {"error":
+//! ..., "hint": ...}`.
 
 use std::io;
 
-/// Kinds of errors, by what the user can do about them.
+/// The kinds of errors, by what the user can do about them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The input is inconsistent, which is a mistake of the host's part of leowarp.
+    /// The input is inconsistent, which is a mistake of leowarp's host side.
     #[error("{0}")]
     Input(String),
     /// The kernel refused an operation.
@@ -16,27 +16,27 @@ pub enum Error {
     /// The guest kernel lacks a feature that the scenario needs.
     #[error("{what}")]
     Lacks { what: String, hint: String },
-    /// A user program behaved in a manner that the scenario does not expect, or it cannot run.
+    /// A user program behaved unexpectedly or cannot run.
     #[error("{what}")]
     Program { what: String, hint: String },
     /// A file in the host's directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
-    /// Results of the run contradict each other.
+    /// The results of the run contradict each other.
     #[error("{0}")]
     Broken(String),
 }
 
-/// Result of the functions of this program.
+/// The result of this program's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Error of the last system call. `attempt` is the call's purpose.
+    /// Returns the error of the last system call. `attempt` is the call's purpose.
     pub fn last_os(attempt: impl Into<String>) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::last_os_error() }
     }
 
-    /// Error for an error number of a system call. `attempt` is the call's purpose.
+    /// Returns the error for a system call's error number. `attempt` is the call's purpose.
     pub fn errno(attempt: impl Into<String>, errno: i32) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::from_raw_os_error(errno) }
     }
@@ -48,7 +48,7 @@ impl Error {
         }
     }
 
-    /// Advice on what to do about the error.
+    /// Returns advice on what to do about the error.
     pub fn hint(&self) -> String {
         match self {
             Self::Input(_) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Foundations for all parts of the agent.
+//! The foundations of the agent.
 
 pub mod clock;
 pub mod context;

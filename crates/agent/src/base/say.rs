@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the guest's messages on its standard output, and shuts the guest down after an error.
+//! Prints the guest's messages on standard output, and shuts the guest down after an error.
 
 use crate::base::error::Error;
 use std::io::Write;
@@ -11,7 +11,7 @@ pub fn line(value: &serde_json::Value) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Prints the error and shuts down the guest without writing end.json.
+/// Prints the error and shuts the guest down without end.json.
 pub fn fail(error: &Error) -> ! {
     line(&serde_json::json!({"error": error.to_string(), "hint": error.hint()}));
     power_off()

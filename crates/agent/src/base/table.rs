@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of the output directory, which is the agent's working directory. If the host's disk is full, only `write`
-//! reports this (hostfs); `close` does not. The agent therefore checks each `write`, and writes all data before
-//! `close`.
+//! The files in the output directory, which is the agent's working directory. If the host's disk is full, only `write`
+//! fails, not `close` (hostfs). The agent checks each `write` for this reason, and writes all data before `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};
@@ -9,8 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// Size of a buffer. The size balances two costs: a write costs 10 us, and the first touch of the 16 pages of a buffer
-/// costs 160 us.
+/// The size of a buffer. A write costs 10 us, and the first touch of a buffer's 16 pages costs 160 us.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A file that is written sequentially.
@@ -28,7 +26,7 @@ impl Output {
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// Buffer to which callers append the next bytes. After appending, callers must call [`Output::relieve`].
+    /// Returns the buffer to which callers append bytes. Callers must call [`Output::relieve`] afterwards.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -41,7 +39,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the buffer to the file, even if it is not full.
+    /// Writes the buffer to the file.
     ///
     /// # Errors
     /// If the host's disk refuses the data; the buffer is empty afterwards nevertheless.
@@ -60,14 +58,14 @@ pub struct Rows<R: Record> {
 }
 
 impl<R: Record> Rows<R> {
-    /// Creates the table. The fields of `extra` are added to the table's header.
+    /// Creates the table. `extra` is added to the table's header.
     pub fn create(extra: &serde_json::Map<String, serde_json::Value>) -> Result<Self> {
         let mut output = Output::create(&format!("{}.rec", R::TABLE.table))?;
         output.buffer().extend(header(&R::TABLE, extra));
         Ok(Self { output, kind: PhantomData })
     }
 
-    /// Adds a record, which is written when the buffer is full.
+    /// Adds a record to the buffer, and writes a full buffer.
     pub fn push(&mut self, record: &R) -> Result<()> {
         record.put(self.output.buffer());
         self.output.relieve()

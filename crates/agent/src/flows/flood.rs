@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flood of pings. The next request is sent when the previous one is answered or when a fixed time has passed,
-//! whichever comes first (as `ping -f` of iputils). An answer counts for its own request and for all earlier requests.
-//! If a request is lost, later requests are therefore not delayed. A separate thread waits for the answers.
+//! A flood of pings. The next request is sent at the previous request's answer or after a fixed time, whichever comes
+//! first (as `ping -f` of iputils). An answer counts for its own request and for all earlier requests, so a lost
+//! request does not delay later ones. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::Arc;
 
 const STACK_BYTES: usize = 256 * 1024;
-/// Size of an IP header, at most 60 bytes, and of an ICMP header.
+/// The size of an IP header (at most 60 bytes) and an ICMP header.
 const REPLY_BYTES: usize = 60 + 8;
 const ICMP_ECHOREPLY: u8 = 0;
 const ICMPV6_ECHO_REPLY: u8 = 129;
@@ -25,9 +25,9 @@ const ICMPV6_ECHO_REPLY: u8 = 129;
 pub struct Flood {
     pub flow: usize,
     socket: OwnedFd,
-    /// Run time at which the flood ended. i64::MIN = the flood has not ended, or ends are not recorded.
+    /// The run time at which the flood ended. i64::MIN means not yet, or not recorded.
     end_ns: Arc<AtomicI64>,
-    /// Sender of the requests; None once the flood's thread has taken the sender.
+    /// The sender of the requests. None means that the flood's thread has taken it.
     sender: Option<Sender>,
 }
 
@@ -39,7 +39,7 @@ struct Sender {
     start_ns: i64,
     stop_ns: i64,
     packets: u64,
-    /// Time from a request to the next request if no answer arrives.
+    /// The time to the next request if no answer arrives.
     silence_ns: i64,
 }
 
@@ -78,20 +78,19 @@ impl Flood {
         started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a flood's thread".into(), source })
     }
 
-    /// Run time at which the flood ended, if ends are recorded.
+    /// Returns the run time at which the flood ended, if ends are recorded.
     pub fn end_ns(&self) -> Option<i64> {
         Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
-    /// Sets the TOS field of the packets that are sent from now on. If `in_flight` is "source", the TOS field selects
-    /// the path of the packets.
+    /// Sets the TOS field of later packets. If `in_flight` is "source", the TOS field selects the packets' path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
 impl Sender {
-    /// Sends requests until the flood is over, and returns the time of its end.
+    /// Sends requests until the flood is over. Returns the time of its end.
     fn run(mut self, clock: Clock, ending: &Ending) -> Result<i64> {
         let timer = timer()?;
         while !clock.sleep_until(self.start_ns)? {}
@@ -135,7 +134,7 @@ impl Sender {
         }
     }
 
-    /// Reads all available answers, and returns whether they include the answer to request `index`.
+    /// Reads all available answers. Returns whether one of them answers request `index`.
     fn has_come(&self, index: u16) -> Result<bool> {
         let mut buffer = [0u8; REPLY_BYTES];
         let mut found = false;
@@ -152,8 +151,8 @@ impl Sender {
     }
 }
 
-/// The flow to which an answer belongs, and the number of the request that it answers. If the socket is an IPv6 socket,
-/// `packet` has no IP header.
+/// Returns the flow of an answer, and the number of the answered request. With an IPv6 socket, `packet` has no IP
+/// header.
 fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
     let head_bytes = if is_ipv6 { 0 } else { 4 * usize::from(packet.first()? & 15) };
     let icmp = packet.get(head_bytes..)?;

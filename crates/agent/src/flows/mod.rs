@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows of the workload, as the agent runs them. Each bulk transfer ([`tcp`]), each [`flood`] of pings and each
-//! user [`program`] has threads of its own. The timeline's player sends [`probe`]s.
+//! The flows of the workload in the agent. Each bulk transfer ([`tcp`]), each [`flood`] of pings and each user
+//! [`program`] has its own threads. The timeline's player sends [`probe`]s.
 
 pub mod flood;
 pub mod probe;
@@ -19,7 +19,7 @@ use probe::Probe;
 use program::Program;
 use tcp::Transfer;
 
-/// All flows of a run. Flows of one kind are in the order of their numbers.
+/// All flows of a run. The flows of each kind are in the order of their numbers.
 pub struct Flows {
     pub transfers: Vec<Transfer>,
     pub probes: Vec<Probe>,
@@ -57,7 +57,7 @@ impl Flows {
         self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
-    /// If a flow's path changes, makes the flow's sockets mark later packets with the new path's tag.
+    /// Makes the sockets of flows with a new path mark later packets with its tag.
     pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
         for change in changes {
             let ends = (change.source, change.destination);
@@ -80,7 +80,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Number and end time of each finished flow that has threads of its own.
+    /// Returns the number and end time of each finished flow with its own threads.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
         let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));

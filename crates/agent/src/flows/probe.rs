@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pings and streams of datagrams. This module only sends. Packet truth records when each packet left, when it arrived
-//! and when its reply came back.
+//! Pings and streams of datagrams. This module only sends. Packet truth records when each packet left and arrived, and
+//! when its reply came back.
 
 use super::socket;
 use crate::base::error::{check, Error, Result};
@@ -16,11 +16,11 @@ const ICMP_FILTER: i32 = 1;
 const SOL_RAW: i32 = 255;
 const ECHO: u8 = 8;
 const ECHO_IPV6: u8 = 128;
-/// Masks of the ICMP types that a socket does not receive, one bit per type. `NOTHING` lets no type pass; `ANSWERS`
+/// The masks of the ICMP types that a socket does not receive, one bit per type. `NOTHING` lets no type pass. `ANSWERS`
 /// lets only the answer to an echo pass.
 const NOTHING: [u32; 8] = [u32::MAX; 8];
 const ANSWERS: u32 = !1;
-/// Lets only type 129 pass, the answer to an echo.
+/// The mask that lets only type 129 pass, the answer to an echo.
 const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
 /// A flow of probes that is ready to start.
@@ -29,11 +29,11 @@ pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// Socket that keeps the destination port open, so that the destination does not answer with ICMP errors.
+    /// The open socket at the destination port, which prevents ICMP errors as answers.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    /// For a ping: the sum of the packet's 16-bit words, except for its checksum and its number. None = over IPv6,
-    /// where the kernel writes the checksum (RFC 3542, 3.1).
+    /// The sum of a ping's 16-bit words, except for its checksum and its number. None means IPv6, where the kernel
+    /// writes the checksum (RFC 3542, 3.1).
     word_sum: Option<u32>,
     start_ns: i64,
     stop_ns: i64,
@@ -41,11 +41,11 @@ pub struct Probe {
     pace: Pace,
 }
 
-/// Times at which packets are due, relative to the start.
+/// The times at which packets are due, relative to the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
     EveryNs(i64),
-    /// Bits per second, and bits per packet.
+    /// The bits per second, and the bits per packet.
     Bits(u64, u64),
     PerSecond(f64),
 }
@@ -63,7 +63,7 @@ impl Pace {
         }
     }
 
-    /// Time between the start and the packet `index`, rounded down to whole ns.
+    /// Returns the time from the start to the packet `index`, rounded down to whole ns.
     // Implements RFC 4737, 6 (periodic streams).
     fn offset_ns(self, index: u64) -> i64 {
         let quotient = |dividend: u128, divisor: u64| (dividend * 1_000_000_000 / u128::from(divisor)) as i64;
@@ -154,7 +154,8 @@ impl Probe {
         })
     }
 
-    /// Time at which packet `index` is due. None = packet `index` does not exist or is due after the flow's end.
+    /// Returns the time at which packet `index` is due. None means that the packet does not exist or is due after the
+    /// flow's end.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
         let due_ns = || self.start_ns.saturating_add(self.pace.offset_ns(index));
         (index < self.packets).then(due_ns).filter(|&t| t < self.stop_ns)
@@ -177,29 +178,30 @@ impl Probe {
         check(n, "send a probe").map(|_| ())
     }
 
-    /// A duplicate of the socket's descriptor.
+    /// Returns a duplicate of the socket's descriptor.
     pub fn socket(&self) -> Result<OwnedFd> {
         let failed = |source| Error::Kernel { attempt: "double a probe's descriptor".into(), source };
         self.socket.try_clone().map_err(failed)
     }
 
-    /// Descriptor of the socket. The socket still owns the descriptor.
+    /// Returns the descriptor of the socket. The socket still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.socket.as_raw_fd()
     }
 
-    /// Sets the TOS field of later packets. With `in_flight = "source"`, the TOS field selects the path of a packet.
+    /// Sets the TOS field of later packets. With `in_flight = "source"`, the TOS field selects the packet's path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
-/// Sum of a packet's 16-bit words. If the number of bytes is odd, the last byte is the upper half of a word.
+/// Returns the sum of a packet's 16-bit words. If the number of bytes is odd, the last byte is the upper half of a
+/// word.
 fn word_sum(packet: &[u8]) -> u32 {
     packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
-/// Checksum of RFC 1071, computed from the sum of the words.
+/// Returns the checksum of RFC 1071, computed from the sum of the words.
 fn checksum(mut sum: u32) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

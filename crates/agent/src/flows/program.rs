@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! User programs: a client at one host of the flow, and a server at the other host. The agent starts both programs,
-//! reads their output, and checks their exit codes.
+//! The user programs of a flow: a client at one host, and a server at the other. The agent starts both programs, reads
+//! their output and checks their exit codes.
 //!
-//! Programs have few rights ([`crate::programs::place`]). Files that the programs write are copied to the run's output.
+//! Programs have few rights ([`crate::programs::place`]). The programs' files are copied to the run's output.
 
 use crate::base::clock::{self, Clock};
 use crate::base::ending::Ending;
@@ -20,21 +20,21 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// After SIGTERM, a program has this long to end before it receives SIGKILL.
+/// The time from SIGTERM to SIGKILL for a program that does not end.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// If all programs together have more processes and threads than this number, the run fails: some program is assumed to
+/// The largest number of processes and threads of all programs. Above it, the run fails, because some program seems to
 /// fork without end. The agent itself has three threads per flow. Each process of the guest is also a process on the
-/// user's machine, and the machine's kernel would refuse many more processes.
+/// user's machine, whose kernel would refuse many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Virtual time between a program's end and the handling of its end. The delay gives the thread that reads the
+/// The virtual time between a program's end and the handling of its end. The delay gives the thread that reads the
 /// program's output time to run.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
 
-/// Client and server of a flow.
+/// The client and the server of a flow.
 pub struct Program {
     pub flow: usize,
     expect_exit: Option<i32>,
@@ -50,7 +50,7 @@ struct Role {
     environment: BTreeMap<String, String>,
     place: Place,
     storage_bytes: u64,
-    /// Required exit code. None = every exit code is accepted, and the program need not exit.
+    /// The required exit code. None means that any exit code is accepted, and that the program need not exit.
     expect_exit: Option<i32>,
     state: Mutex<State>,
 }
@@ -59,12 +59,12 @@ struct Role {
 struct State {
     pid: Option<i32>,
     end: Option<(i64, ExitStatus)>,
-    /// Whether the agent has told the program to end (by SIGTERM or SIGKILL).
+    /// Whether the agent has sent the program SIGTERM or SIGKILL.
     is_stopped: bool,
 }
 
 impl Program {
-    /// Prepares the files that the programs will see, without starting the programs.
+    /// Prepares the files that the programs will see.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let Some(program) = &spec.program else {
@@ -114,14 +114,13 @@ impl Program {
         Ok(())
     }
 
-    /// Time at which the client ended by itself, if it did.
+    /// Returns the time at which the client ended by itself, if it did.
     pub fn end_ns(&self) -> Option<i64> {
         let client = self.roles.iter().find(|r| r.name == "client")?;
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// Stops the flow: sends SIGTERM to programs that still run. Returns an error if the client should have ended by
-    /// itself.
+    /// Stops the flow by SIGTERM to its running programs. Fails if the client should have ended by itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -152,8 +151,8 @@ impl Program {
     }
 }
 
-/// Ends all programs of the run and their child processes, and returns how each program ended. Copies the programs'
-/// files to the output. `end_ns` is the run time at which the run was over.
+/// Ends all programs of the run with their child processes. Returns how each program ended. Copies the programs' files
+/// to the output. `end_ns` is the run time at which the run was over.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -168,7 +167,7 @@ pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     programs.iter().flat_map(|p| &p.roles).map(|role| role.described_end(end_ns)).collect()
 }
 
-/// Fails if there are more processes and threads than PROCESSES_MAX.
+/// Fails if there are more than PROCESSES_MAX processes and threads.
 pub fn refuse_many_processes() -> Result<()> {
     // SAFETY: a zeroed value is valid, and it outlives the call.
     let count = unsafe {
@@ -194,7 +193,7 @@ impl Role {
         format!("flow {}: its {} `{}`", self.flow, self.name, self.command.join(" "))
     }
 
-    /// Directory of the program's outputs, relative to the run directory.
+    /// Returns the directory of the program's outputs, relative to the run directory.
     fn output(&self) -> PathBuf {
         Path::new("programs").join(self.flow.to_string()).join(self.name)
     }
@@ -253,8 +252,7 @@ impl Role {
         command.spawn().map_err(|source| place::not_started(&self.described(), &source))
     }
 
-    /// Stores the program's output twice: as it is, and line by line, with the virtual time at which each line was
-    /// written.
+    /// Stores the program's output twice: as it is, and line by line with the virtual time of each line.
     fn listen(&self, clock: Clock, stream: &str, mut pipe: File, transcript: &Mutex<File>) -> Result<()> {
         let mut raw = File::create(self.output().join(stream)).map_err(|e| self.cannot_write(e))?;
         let mut piece = vec![0; PIECE_BYTES];
@@ -306,7 +304,7 @@ impl Role {
         file.write_all(&row).map_err(|e| self.cannot_write(e))
     }
 
-    /// The error for a program that ended unexpectedly.
+    /// Returns the error for a program that ended unexpectedly.
     fn unexpected(&self, t_ns: i64, status: ExitStatus) -> Error {
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exited with {code}"),
@@ -358,8 +356,8 @@ impl Role {
     }
 }
 
-/// Sends a signal to a program and to its child processes. Child processes that started a session of their own do not
-/// receive the signal.
+/// Sends a signal to a program and its child processes. Child processes with their own session do not receive the
+/// signal.
 fn signal_group(pid: i32, signal: i32) {
     // SAFETY: this is a plain system call. The call fails with ESRCH if all processes of the group have ended, which is
     // not an error here.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sockets in the namespace of the calling thread.
+//! Sockets in the calling thread's namespace.
 
 use crate::base::error::{check, Error, Result};
 use std::mem::MaybeUninit;
@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Pointer to the address, and the length of the address. The pointer is valid as long as `self` is borrowed.
+    /// Returns a pointer to the address, and the address's length. The pointer is valid as long as `self` is borrowed.
     fn raw(&self) -> (*const libc::sockaddr, u32) {
         match self {
             Self::V4(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in>() as u32),
@@ -51,8 +51,8 @@ pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
-/// Opens a socket in the calling thread's namespace, for the address family of `of`. Programs that the agent executes
-/// do not inherit the socket (SOCK_CLOEXEC).
+/// Opens a socket of the address family of `of` in the calling thread's namespace. Programs that the agent executes do
+/// not inherit the socket (SOCK_CLOEXEC).
 pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
     let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     // SAFETY: this is a plain system call; the descriptor is owned afterwards.
@@ -68,7 +68,7 @@ pub fn bind(fd: &OwnedFd, to: &Address) -> Result<()> {
     check(unsafe { libc::bind(fd.as_raw_fd(), address, size) }, "bind a flow's socket").map(|_| ())
 }
 
-/// Connects a socket. On failure, returns the errno.
+/// Connects a socket. Returns the errno on failure.
 pub fn connect(fd: i32, to: &Address) -> std::result::Result<(), i32> {
     let (address, size) = to.raw();
     // SAFETY: the address outlives the call and has the size that is passed.
@@ -85,15 +85,15 @@ pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Res
     check(result, attempt).map(|_| ())
 }
 
-/// Trait of C structs for which every sequence of bytes is a valid value.
+/// A C struct for which every sequence of bytes is a valid value.
 ///
 /// # Safety
 ///
 /// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// Reads a socket option that is a struct, and returns it with the number of bytes that the kernel has written. Every
-/// bit is set in the bytes that the kernel did not write. On failure, returns the errno.
+/// Reads a socket option that is a struct. Returns the struct and the number of bytes that the kernel has written. All
+/// bits of the other bytes are set. Returns the errno on failure.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;
@@ -107,7 +107,7 @@ pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T
     }
 }
 
-/// Reads a struct from the beginning of `bytes`. If `bytes` is too short, every bit of the missing bytes is set.
+/// Reads a struct from the beginning of `bytes`. All bits of missing bytes are set.
 pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     let count = bytes.len().min(size_of::<T>());
@@ -119,8 +119,7 @@ pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     }
 }
 
-/// Sets the TOS field of packets that the socket sends from now on. On a TCP socket, this call leaves the two ECN bits
-/// of the field unchanged.
+/// Sets the TOS field of the socket's later packets. The two ECN bits of a TCP socket stay unchanged.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }
@@ -148,12 +147,12 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     })
 }
 
-/// Makes the socket wake its reader only when at least `bytes` bytes can be read. On failure, returns false.
+/// Makes the socket wake its reader only when at least `bytes` bytes can be read. Returns false on failure.
 pub fn set_low_water(fd: i32, bytes: u32) -> bool {
     set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(bytes as i32), "set SO_RCVLOWAT").is_ok()
 }
 
-/// Makes an accepted socket delay its acknowledgements. On failure, returns false.
+/// Makes an accepted socket delay its acknowledgements. Returns false on failure.
 pub fn delay_acks(fd: i32) -> bool {
     // SAFETY: the name outlives the call and has the length that is passed.
     unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, TCP_ULP, DELACK.as_ptr().cast(), DELACK.len() as u32) == 0 }
@@ -171,7 +170,7 @@ pub fn require_delack() -> Result<()> {
     })
 }
 
-/// Errno of this thread's last system call. Callers must read the errno before they make another system call.
+/// Returns the errno of this thread's last system call. The errno must be read before the next system call.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

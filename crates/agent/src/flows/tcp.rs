@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bulk transfer with two threads: one writes, and one reads. Each system call of a thread blocks until a gigabyte is
-//! written or read. Large calls are used because a system call costs as much as the stack's work on ten packets.
+//! A bulk transfer with a writing thread and a reading thread. Each system call blocks until a gigabyte is written or
+//! read. Large calls are cheaper, because a system call costs as much as the stack's work on ten packets.
 //!
 //! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
-//! but at the latest at 64 KiB. Unread data therefore reduce the advertised window by about 1/32 at most. The kernel
-//! measures how fast the program reads (`tcp_rcv_space_adjust`); the result is the same as if the program read all data
-//! immediately. The receiver still sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! or 64 KiB if this is less. Unread data reduce the advertised window by about 1/32 at most. The kernel's measurement
+//! of the reading speed (`tcp_rcv_space_adjust`) is the same as if all data were read immediately. The receiver still
+//! sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver delays its acknowledgements, the reader instead wakes only when a quarter of the window can be read.
-//! The reason is that reading all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), whereas
-//! this acknowledgement must wait for its timer.
+//! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. Reading
+//! all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.
 //!
 //! The sender is the kernel's own TCP.
 //! Implements RFC 4737, 5 (resemblance to TCP).
@@ -30,55 +29,53 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The reader wakes when the receiver's window divided by a constant can be read. `WINDOW_PER_DELAYED_LOW_WATER` is the
-/// divisor with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without them.
+/// The divisor of the receiver's window that gives the reader's wake-up size. `WINDOW_PER_DELAYED_LOW_WATER` applies
+/// with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// Number of pieces that one system call writes, all from the same memory. A piece is small enough for the processor's
-/// cache.
+/// The number of pieces per write call. All pieces are the same memory. A piece fits into the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// Number of bytes that the reader requests per system call: the first constant while the window may still grow, the
-/// second afterwards.
+/// The number of bytes per read call. The second constant applies when the window can no longer grow.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
-/// An application with a rate limit writes at this interval. If the transmission of one segment takes longer than this
+/// The interval at which an application with a rate limit writes. If sending one segment takes longer than the
 /// interval, the application writes one segment at a time.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
-/// Size of the TCP header and of its timestamp option.
+/// The size of the TCP header and of its timestamp option.
 const HEADERS_BYTES: u32 = 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
-/// State shared by a flow's threads and its observers.
+/// The state shared by a flow's threads and its observers.
 #[derive(Debug)]
 struct Shared {
     sender: OwnedFd,
     listener: OwnedFd,
-    /// The accepted socket; -1 = not accepted yet.
+    /// The accepted socket. -1 means not accepted yet.
     receiver: AtomicI32,
-    /// Whether the connection uses Multipath TCP, with subflows below its sockets.
+    /// Whether the connection uses Multipath TCP.
     is_mptcp: bool,
-    /// For Multipath TCP: payload that the receiver had in order when the transfer was stopped; u64::MAX = not stopped
+    /// The payload that the receiver had in order when a Multipath TCP transfer was stopped. u64::MAX means not stopped
     /// yet.
     connection_bytes: AtomicU64,
     /// Whether the receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
-    /// Payload of a full segment.
+    /// The payload of a full segment.
     segment_bytes: u64,
-    /// Run time at which the connection was established at the source. i64::MIN = not yet.
+    /// The run time at which the source connected. i64::MIN means not yet.
     connect_ns: AtomicI64,
-    /// Error that ended the transfer early; 0 = none.
+    /// The error that ended the transfer early. 0 means none.
     error: AtomicI32,
     stop: AtomicBool,
     /// Whether the sending thread has stopped using the socket.
     ended: AtomicBool,
     writer: AtomicU64,
-    /// Bytes read by the receiver.
+    /// The number of bytes that the receiver has read.
     read_bytes: AtomicU64,
-    /// Run time at which the receiver read the end of the stream. i64::MIN = not yet, or ends are not recorded.
+    /// The run time at which the receiver read the end of the stream. i64::MIN means not yet, or not recorded.
     complete_ns: AtomicI64,
-    /// Run time at which the transfer ended, successfully or not. i64::MIN = not yet, or ends are not recorded.
+    /// The run time at which the transfer ended, successfully or not. i64::MIN means not yet, or not recorded.
     end_ns: AtomicI64,
 }
 
@@ -160,37 +157,37 @@ impl Transfer {
         )
     }
 
-    /// The socket that connects.
+    /// Returns the connecting socket.
     pub fn sender(&self) -> i32 {
         self.shared.sender.as_raw_fd()
     }
 
-    /// The accepted socket.
+    /// Returns the accepted socket.
     pub fn receiver(&self) -> Option<i32> {
         Some(self.shared.receiver.load(SeqCst)).filter(|&fd| fd >= 0)
     }
 
-    /// Run time at which the connection was established at the source.
+    /// Returns the run time at which the source connected.
     pub fn connect_ns(&self) -> Option<i64> {
         instant(&self.shared.connect_ns)
     }
 
-    /// Run time at which the receiver read the end of the stream, if ends are recorded.
+    /// Returns the run time at which the receiver read the end of the stream, if ends are recorded.
     pub fn complete_ns(&self) -> Option<i64> {
         instant(&self.shared.complete_ns)
     }
 
-    /// Run time at which the transfer ended, successfully or not, if ends are recorded.
+    /// Returns the run time at which the transfer ended, successfully or not, if ends are recorded.
     pub fn end_ns(&self) -> Option<i64> {
         instant(&self.shared.end_ns)
     }
 
-    /// Error that ended the transfer early; 0 = none.
+    /// Returns the error that ended the transfer early. 0 means none.
     pub fn errno(&self) -> i32 {
         self.shared.error.load(SeqCst)
     }
 
-    /// Ends the transfer immediately, and discards data that are queued at the sender.
+    /// Ends the transfer immediately, and discards queued data of the sender.
     pub fn stop(&self) {
         if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
             return;
@@ -200,17 +197,17 @@ impl Transfer {
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// Whether `stop` has cut off the transfer. The sockets of a stopped transfer have no state left to sample.
+    /// Returns whether `stop` has ended the transfer. The sockets of a stopped transfer can no longer be sampled.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
 
-    /// Whether the transfer has ended.
+    /// Returns whether the transfer has ended.
     pub fn has_ended(&self) -> bool {
         self.shared.ended.load(SeqCst)
     }
 
-    /// Payload that the receiver has received in order: bytes that the reader read, plus bytes that wait to be read.
+    /// Returns the payload received in order: the bytes that were read, and the bytes in the receive queue.
     pub fn received_bytes(&self) -> Result<u64> {
         let read_bytes = self.shared.read_bytes.load(SeqCst);
         if self.complete_ns().is_some() {
@@ -221,13 +218,13 @@ impl Transfer {
         self.receiver().map_or(Ok(0), told)
     }
 
-    /// Whether the connection uses Multipath TCP.
+    /// Returns whether the connection uses Multipath TCP.
     pub fn is_mptcp(&self) -> bool {
         self.shared.is_mptcp
     }
 
-    /// For Multipath TCP: stores the payload that the receiver has in order now. Must be called before the transfer is
-    /// stopped.
+    /// Stores the payload that the receiver of a Multipath TCP connection has in order now. Must be called before the
+    /// transfer is stopped.
     pub fn note_connection(&self) -> Result<()> {
         if self.shared.is_mptcp && self.connection_bytes().is_none() {
             self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
@@ -235,13 +232,13 @@ impl Transfer {
         Ok(())
     }
 
-    /// For Multipath TCP: payload that the receiver had in order when the transfer was stopped.
+    /// Returns the payload that the receiver had in order when a Multipath TCP transfer was stopped.
     pub fn connection_bytes(&self) -> Option<u64> {
         Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }
 
-    /// Sets the TOS field of packets of one end of the connection. With `data`, this end is the source, which sends the
-    /// data; without, it is the destination, which sends the acknowledgements.
+    /// Sets the TOS field of packets from one end of the connection. `data` selects the source, which sends data.
+    /// Without `data`, the destination sends acknowledgements.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
             return if self.shared.ended.load(SeqCst) {
@@ -255,7 +252,7 @@ impl Transfer {
     }
 }
 
-/// The wildcard address of the same family as `ip`, which stands for all addresses of a host.
+/// Returns the wildcard address of the family of `ip`.
 fn any(ip: IpAddr) -> IpAddr {
     if ip.is_ipv6() {
         Ipv6Addr::UNSPECIFIED.into()
@@ -264,20 +261,20 @@ fn any(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Converts a cell to a run time; i64::MIN in the cell means that there is no time yet.
+/// Returns the run time in a cell. i64::MIN in the cell means no time yet.
 fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
-/// Makes the kernel skip copying the payload of transfers, unless something may read the payload: captures into files,
-/// programs, a shell or user modules.
+/// Makes the kernel skip copying payload that nothing reads. Captures into files, programs, a shell and user modules
+/// read payload.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
     let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// Installs a signal handler. The handler does nothing, because the signal serves only to interrupt a system call.
+/// Installs a signal handler that does nothing. The signal only interrupts a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing. SA_RESTART is not set, so interrupted system calls return.
@@ -362,7 +359,7 @@ fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     shared.ended.store(true, SeqCst);
 }
 
-/// Runs the transfer. On failure, returns the errno.
+/// Runs the transfer. Returns the errno on failure.
 fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -> std::result::Result<(), i32> {
     let sleep = |t_ns: i64| match clock.sleep_until(t_ns) {
         Ok(true) if !shared.stop.load(SeqCst) => Ok(()),
@@ -403,7 +400,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     Ok(())
 }
 
-/// Sends `left` bytes. Blocks until all bytes are written.
+/// Sends `left` bytes, and blocks until all bytes are written.
 fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32> {
     let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: PIECE_BYTES };
     let mut pieces = [piece; PIECES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernel's reports on a TCP socket: TCP_INFO and TCP_CC_INFO.
+//! The kernel's reports on a TCP socket, TCP_INFO and TCP_CC_INFO.
 
 use super::socket::{self, Plain};
 use crate::base::error::{Error, Result};
@@ -9,11 +9,10 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct is not used,
-/// because it lacks the byte with `tcpi_delivery_rate_app_limited`. Newer kernels only append fields, so an older
-/// kernel fills only the beginning of the struct. In fields that the kernel does not know, every bit is set, which a
-/// table shows as a missing value. Each comment between the fields names the kernel version that added the fields below
-/// it.
+/// The `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct lacks the
+/// byte with `tcpi_delivery_rate_app_limited`. Newer kernels only append fields, so an older kernel fills only the
+/// beginning. All bits of the remaining fields are set. A table shows these fields as missing values. Each comment
+/// between the fields names the kernel version that added the next fields.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -23,9 +22,9 @@ pub struct TcpInfo {
     pub tcpi_probes: u8,
     pub tcpi_backoff: u8,
     pub tcpi_options: u8,
-    /// Two bit fields: `tcpi_snd_wscale`, `tcpi_rcv_wscale`.
+    /// The two bit fields `tcpi_snd_wscale` and `tcpi_rcv_wscale`.
     pub tcpi_wscales: u8,
-    /// Two bit fields: `tcpi_delivery_rate_app_limited` (the lowest bit), `tcpi_fastopen_client_fail`.
+    /// The two bit fields `tcpi_delivery_rate_app_limited` (the lowest bit) and `tcpi_fastopen_client_fail`.
     pub tcpi_flags: u8,
     pub tcpi_rto: u32,
     pub tcpi_ato: u32,
@@ -94,7 +93,7 @@ pub struct TcpInfo {
 // SAFETY: the struct consists of integers, without padding (the test below adds up their sizes).
 unsafe impl Plain for TcpInfo {}
 
-/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h, with which BBR answers TCP_CC_INFO.
+/// The `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h, BBR's answer to TCP_CC_INFO.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct BbrInfo {
@@ -108,7 +107,7 @@ pub struct BbrInfo {
 // SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for BbrInfo {}
 
-/// Size of the fields that every supported kernel has: those up to Linux 5.4.
+/// The size of the fields up to Linux 5.4, which every supported kernel has.
 const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
 const ESTABLISHED: u8 = 1;
 
@@ -122,27 +121,28 @@ impl TcpInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7). None = the answer is too short, because the kernel reports too few fields.
+    /// Parses an answer of sock_diag(7). None means that the answer is too short, because the kernel reports too few
+    /// fields.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= LEAST_BYTES).then(|| socket::plain(bytes))
     }
 
-    /// Whether the connection is established and neither end has closed it (`TCP_ESTABLISHED`,
+    /// Returns whether the connection is established and not closed at either end (`TCP_ESTABLISHED`,
     /// include/net/tcp_states.h).
     pub fn is_established(&self) -> bool {
         self.tcpi_state == ESTABLISHED
     }
 
-    /// Whether the application, not the network, limited the latest sample of the delivery rate.
+    /// Returns whether the application limited the latest sample of the delivery rate.
     pub fn is_app_limited(&self) -> bool {
         self.tcpi_flags & 1 != 0
     }
 }
 
 impl BbrInfo {
-    /// BBR's report on one socket. None = the socket has another congestion control. An answer of exactly this length
-    /// always comes from a version of BBR, whatever its name. Vegas, DCTCP and similar congestion controls answer 16
-    /// bytes, and others answer nothing.
+    /// Reads BBR's report on a socket. None means that the socket has another congestion control. An answer of exactly
+    /// this length always comes from a version of BBR. Vegas, DCTCP and similar congestion controls answer 16 bytes.
+    /// Others answer nothing.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -150,34 +150,34 @@ impl BbrInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7) if the answer has BBR's length.
+    /// Parses an answer of sock_diag(7) if it has BBR's length.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
 
-    /// Estimate of the bandwidth, in bytes per second.
+    /// Returns the estimated bandwidth in bytes per second.
     pub fn bandwidth_bytes_per_s(&self) -> u64 {
         u64::from(self.bbr_bw_hi) << 32 | u64::from(self.bbr_bw_lo)
     }
 }
 
-/// Reads the reports on many sockets in one system call (guest/tcp/sockets.c). On a custom kernel, one or two calls per
-/// socket are needed.
+/// A reader of the reports on many sockets in one system call (guest/tcp/sockets.c). A custom kernel needs one or two
+/// calls per socket.
 pub struct Infos {
     file: Option<File>,
-    /// Sockets that the kernel was last told to report on.
+    /// The sockets that the kernel was last told to report on.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Positions in `buffer` of the answers, and of the content of /proc/leolink/links. Answers and content were read
-    /// at the end of a sleep; they stay valid until virtual time advances.
+    /// The ranges in `buffer` of the answers and of the content of /proc/leolink/links. Answers and content were read
+    /// at the end of a sleep, and are valid until virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// `struct answer` of guest/tcp/sockets.c: the offsets of its two parts, and its maximum size.
+/// The layout of `struct answer` of guest/tcp/sockets.c: the offsets of its two parts, and its maximum size.
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// Size of the number that precedes the answers and holds their total length.
+/// The size of the total length that precedes the answers.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {
@@ -201,9 +201,9 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until `monotonic_ns` on the monotonic clock. The system call that sleeps also reads the reports on the
-    /// sockets and the state of all links. Afterwards, `links` returns the state of the links. Returns false if the
-    /// call may have returned without sleeping; the caller must then sleep itself.
+    /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call reads the reports on the sockets and
+    /// the state of all links. `links` returns this state of the links. Returns false if the call may not have slept.
+    /// The caller must sleep in this case.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -222,18 +222,19 @@ impl Infos {
         Ok(true)
     }
 
-    /// Content of /proc/leolink/links at the end of the last sleep. None = the file was not read during the last sleep.
+    /// Returns the content of /proc/leolink/links at the end of the last sleep. None means that the last sleep did not
+    /// read the file.
     pub fn links(&self) -> Option<&[u8]> {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
 
-    /// Discards the reports, which are valid only for one instant. Called before virtual time advances.
+    /// Discards the reports, which are valid only for one instant. Must be called before virtual time advances.
     pub fn forget(&mut self) {
         self.of_this_instant = None;
     }
 
-    /// Selects the sockets to report on. Reserves room in the buffer for the sockets' reports and for `more_bytes`
-    /// further bytes. Returns false if this kernel lacks /proc/leolink/sockets.
+    /// Selects the sockets to report on. Reserves buffer space for the reports and for `more_bytes` further bytes.
+    /// Returns false if this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };
@@ -278,13 +279,13 @@ fn too_little(n: usize) -> Error {
     }
 }
 
-/// Number of payload bytes that a socket has received in order. After the other side has ended its stream, the value is
-/// one higher, because the end counts as a byte.
+/// Returns the number of payload bytes that a socket has received in order. The end of the other side's stream counts
+/// as one byte.
 pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }
 
-/// `struct mptcp_info` of Linux 6.12 (include/uapi/linux/mptcp.h), of which the agent reads only one field.
+/// The `struct mptcp_info` of Linux 6.12 (include/uapi/linux/mptcp.h). The agent reads only one field.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct MptcpInfo {
@@ -296,7 +297,7 @@ struct MptcpInfo {
 // SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for MptcpInfo {}
 
-/// For Multipath TCP: payload that the receiving socket of the connection has in order, over all subflows.
+/// Returns the payload in order of a Multipath TCP receiver, over all subflows.
 pub fn received_by_mptcp_bytes(fd: i32) -> Result<u64> {
     const SOL_MPTCP: i32 = 284;
     const MPTCP_INFO: i32 = 1;
@@ -307,8 +308,8 @@ pub fn received_by_mptcp_bytes(fd: i32) -> Result<u64> {
     }
 }
 
-/// Window that the receiver advertised last (`tcp_sock.rcv_wnd`). 0 = the kernel does not report the window (before
-/// 6.2).
+/// Returns the last advertised receive window (`tcp_sock.rcv_wnd`). 0 means that the kernel does not report the window
+/// (before 6.2).
 pub fn receive_window_bytes(fd: i32) -> u32 {
     TcpInfo::read(fd).map_or(0, |info| if info.tcpi_rcv_wnd == u32::MAX { 0 } else { info.tcpi_rcv_wnd })
 }
@@ -317,8 +318,7 @@ pub fn receive_window_bytes(fd: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Offsets in `struct tcp_info` of Linux 6.12, including the last field of each kernel version.
-    /// tests/guest/tcp_info_test.py compares every field with the built kernel's header, by a compiler.
+    /// The offsets in `struct tcp_info` of Linux 6.12, including the last field of each kernel version.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages between agent and host about live connections. Each message is a frame of 16 bytes in little-endian order:
-//! `kind u32, number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: connection n has
-//! stream 2n at the end that opened it, and stream 2n + 1 at the end that accepted it.
+//! The messages between agent and host about live connections. Each message is a frame of 16 bytes in little-endian
+//! order: `kind u32, number u32, value i64` (design/interfaces.md, section 4). Connection n has stream 2n at the
+//! opening end, and stream 2n + 1 at the accepting end.
 
 use crate::base::error::{Error, Result};
 
-/// Size of every frame. After a `DATA` frame to the host, the data follow.
+/// The size of every frame. The data follow a `DATA` frame to the host.
 pub const FRAME_BYTES: usize = 16;
 
-/// Messages from the host.
+/// A message from the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// An outside program requests a connection. `is_answered`: whether an outside program at the connection's far end
-    /// accepts it.
+    /// An outside program requests a connection. `is_answered` says whether an outside program at the far end accepts
+    /// it.
     Open { connection: u32, is_answered: bool },
-    /// The next file of data contains `bytes` bytes of the stream.
+    /// The next data file contains `bytes` bytes of the stream.
     Data { stream: u32, bytes: u64 },
     /// The guest may send `bytes` further bytes of the stream to the host.
     Credit { stream: u32, bytes: u64 },
@@ -26,11 +26,10 @@ pub enum Told {
     Spare { steps: u64 },
 }
 
-/// Messages to the host.
+/// A message to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
-    /// The end that opened a connection has completed the handshake. `took_ns` is the time since the connection's first
-    /// segment was sent.
+    /// The opening end has completed the handshake. `took_ns` is the time since the connection's first segment.
     Connected { connection: u32, took_ns: i64 },
     /// A connection could not be established.
     Failed { connection: u32, errno: i32 },
@@ -38,7 +37,7 @@ pub enum Tell {
     Accepted { connection: u32 },
     /// The next `bytes` bytes after the frame are data of this stream.
     Data { stream: u32, bytes: usize },
-    /// TCP has taken this many bytes of the stream, so the host may send as many more.
+    /// TCP has taken `bytes` bytes of the stream, and the host may send as many more.
     Credit { stream: u32, bytes: usize },
     /// The guest has no more data of this stream for the host.
     End { stream: u32 },
@@ -46,7 +45,7 @@ pub enum Tell {
     Reset { stream: u32, errno: i32 },
 }
 
-/// Reads a frame from the host.
+/// Parses a frame from the host.
 pub fn read(frame: &[u8; FRAME_BYTES]) -> Result<Told> {
     let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
     let (kind, number, value) = (word(0), word(4), u64::from(word(8)) | u64::from(word(12)) << 32);
@@ -61,7 +60,7 @@ pub fn read(frame: &[u8; FRAME_BYTES]) -> Result<Told> {
     })
 }
 
-/// Writes a frame to the host.
+/// Returns the frame of a message to the host.
 pub fn written(tell: Tell) -> [u8; FRAME_BYTES] {
     let (kind, number, value) = match tell {
         Tell::Connected { connection, took_ns } => (1u32, connection, took_ns),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp live`: connections between programs on the user's machine run over TCP between two hosts of the guest. The
-//! guest takes the programs' data from the machine, carries them between its hosts, and gives them back to the machine.
-//! Virtual time follows real time, and the run records nothing.
+//! `leowarp live`: connections between programs on the user's machine, over TCP between two hosts of the guest. The
+//! guest carries the programs' data between its hosts. Virtual time follows real time, and the run records nothing.
 //!
-//! The host's half of this module is `python/leowarp/guest/live/`.
+//! `python/leowarp/guest/live/` is the host's half of this module.
 
 mod frame;
 mod relay;
@@ -19,12 +18,11 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// Numbers of the guest's consoles: one for frames in both directions, and one for the gate at which the guest waits
-/// for real time.
+/// The numbers of the guest's consoles: one for frames, and one for the gate at which the guest waits for real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 
-/// Live connections that wait for the start of the run.
+/// The live connections before the start of the run.
 pub struct Live {
     relay: Relay,
     gate: Gate,
@@ -32,7 +30,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Opens the sockets in the namespaces of both hosts. None = the run has no live connections.
+    /// Opens the sockets in the namespaces of both hosts. None means that the run has no live connections.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.live else { return Ok(None) };
         let relay = Relay::open(network, setup, spec, raw(CONSOLE)?, input_dir)?;

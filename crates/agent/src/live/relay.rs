@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries data between the host's frames and sockets in the guest, and waits for the host at each step of virtual
-//! time.
+//! Carries data between the host's frames and the guest's sockets, and waits for the host at each step of virtual time.
 //!
 //! Data from the host arrive as files in `in/live/` of the guest's boot directory, one file per frame. A console would
-//! be too slow for data, because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host
-//! writes a file first, and then sends the frame that announces it. Each file has a new name, because the guest would
-//! otherwise see its cached copy of an earlier file with the same name.
+//! be too slow, because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host first writes
+//! a file, and then sends the frame that announces it. Each file has a new name, because the guest caches earlier
+//! files.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -25,46 +24,45 @@ use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const PIECES: &str = "live";
-/// Indexes of the entries in the list that is passed to poll(2).
+/// The indexes of the entries in the list for poll(2).
 const CONSOLE: usize = 0;
 const LISTENER: usize = 1;
 const TICKS: usize = 2;
 const FIRST_OPENING: usize = 3;
-/// Timeouts for poll(2).
+/// The timeouts for poll(2).
 const FOREVER: i32 = -1;
 const AT_ONCE: i32 = 0;
 
-/// A connection whose handshake is not complete.
+/// A connection with an incomplete handshake.
 struct Opening {
     fd: OwnedFd,
     began_ns: i64,
 }
 
-/// All live connections, and the state needed to serve them.
+/// The live connections and their state.
 pub struct Relay {
     spec: setup::Live,
     console: File,
     pieces: PathBuf,
     pieces_read: u64,
-    /// Beginning of a frame of which not all bytes have arrived.
+    /// The first bytes of an incomplete frame.
     partial: Vec<u8>,
-    /// Namespace of the host at which connections begin.
+    /// The namespace of the host at which connections begin.
     home: OwnedFd,
     from: IpAddr,
     to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
-    /// A bound socket that does not listen. This socket receives connections to ports on which no outside program
-    /// listens. The guest's TCP refuses these connections, because the socket does not listen. A machine refuses
-    /// connections in the same way if no program listens.
+    /// A bound socket that does not listen. The socket receives connections to ports on which no outside program
+    /// listens. The guest's TCP refuses these connections, as a machine without a listening program does.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Whether each end delays its acknowledgements; the end that opens connections is first.
+    /// Whether each end delays its acknowledgements. The opening end is first.
     delays_acks: [bool; 2],
-    /// Number of further steps at which the guest need not wait for the host.
+    /// The number of further steps at which the guest need not wait.
     spare_steps: u64,
     openings: BTreeMap<u32, Opening>,
-    /// Number of the connection that uses each source port.
+    /// The connection that uses each source port.
     by_port: HashMap<u16, u32>,
     streams: BTreeMap<u32, Stream>,
 }
@@ -114,11 +112,11 @@ impl Relay {
         })
     }
 
-    /// Runs until the guest ends. Handles the host's frames as soon as they arrive. At time 0 of the run and at every
-    /// later step, passes on all data that are available. After passing on the data, the relay waits for the host at
-    /// `gate`, unless the host has said that waiting is not needed.
+    /// Runs until the guest ends. The host's frames are handled when they arrive. At time 0 of the run and at every
+    /// later step, all available data are passed on. The relay then waits for the host at `gate`, unless the host has
+    /// said that waiting is not needed.
     ///
-    /// Streams are checked only once per step, because the guest computes a step at one moment of real time.
+    /// Streams are checked once per step, because the guest computes a step at one moment of real time.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -150,7 +148,7 @@ impl Relay {
         }
     }
 
-    /// Entries for poll(2): what the thread waits for. Connections whose handshake is not complete come last.
+    /// Returns the entries for poll(2). Connections with an incomplete handshake come last.
     fn awaited(&self, ticks: &File) -> Vec<libc::pollfd> {
         let mut all = vec![entry(0, 0); FIRST_OPENING];
         all[CONSOLE] = entry(self.console.as_raw_fd(), libc::POLLIN);
@@ -160,7 +158,7 @@ impl Relay {
         all
     }
 
-    /// Serves every stream that can be written or read at this moment.
+    /// Serves every stream that can be written or read now.
     fn serve_all(&mut self, buffer: &mut [u8]) -> Result<()> {
         let waiting = self.streams.iter().filter(|(_, stream)| stream.awaited() != 0);
         let (numbers, mut ends): (Vec<u32>, Vec<_>) = waiting.map(|(&n, s)| (n, entry(s.raw(), s.awaited()))).unzip();
@@ -188,7 +186,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Carries out one message. The message may concern a stream that has ended in the meantime.
+    /// Carries out one message. The message's stream may already have ended.
     fn obey_one(&mut self, told: Told, buffer: &mut [u8], clock: Clock) -> Result<()> {
         match told {
             Told::Open { connection, is_answered } => self.connect(connection, is_answered, clock),
@@ -224,7 +222,7 @@ impl Relay {
         }
     }
 
-    /// Content of the next file of data.
+    /// Returns the content of the next data file.
     fn next_piece(&mut self, bytes: u64) -> Result<Vec<u8>> {
         let path = self.pieces.join(self.pieces_read.to_string());
         self.pieces_read += 1;
@@ -268,7 +266,7 @@ impl Relay {
         }
     }
 
-    /// Handles a connection that is established at its far end.
+    /// Accepts a connection at its far end.
     fn accept(&mut self) -> Result<()> {
         let mut from = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
@@ -305,7 +303,7 @@ impl Relay {
         self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
     }
 
-    /// Writes and reads as much as possible, and reports to the host how many bytes were moved.
+    /// Writes and reads as much as possible, and reports the moved bytes to the host.
     fn serve(&mut self, number: u32, buffer: &mut [u8]) -> Result<()> {
         let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
         match stream.write() {
@@ -341,7 +339,7 @@ impl Relay {
     }
 }
 
-/// A timer that expires at time 0 of the run and at every later step.
+/// Returns a timer that expires at time 0 of the run and at every later step.
 fn ticks(clock: Clock, step_ns: i64) -> Result<File> {
     let step = libc::timespec { tv_sec: step_ns / 1_000_000_000, tv_nsec: step_ns % 1_000_000_000 };
     let times = libc::itimerspec { it_interval: step, it_value: clock.monotonic(0) };
@@ -372,13 +370,12 @@ fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     }
 }
 
-/// Numbers of the entries for which poll(2) has reported events, in the order of the entries.
+/// Returns the numbers of the entries with poll(2) events, in the order of the entries.
 fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>) -> Vec<u32> {
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// Sets the options of a socket at either end of a live connection. Accepted sockets inherit the options from the
-/// listener.
+/// Sets the socket options of an end of a live connection. Accepted sockets inherit the listener's options.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
     // Nagle's algorithm is off, because the agent cannot know whether the outside program uses it.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;
@@ -393,7 +390,7 @@ fn port_of(fd: &OwnedFd) -> Result<u16> {
     Ok(u16::from_be(own.sin_port))
 }
 
-/// The error that ended the handshake; 0 = none.
+/// Returns the error that ended the handshake. 0 means none.
 fn error_of(fd: &OwnedFd) -> Result<i32> {
     let (mut errno, mut size) = (0i32, size_of::<i32>() as libc::socklen_t);
     let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);

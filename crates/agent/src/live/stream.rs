@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One end of a live connection in the guest: its socket, the data from the host that wait to be written, and the
-//! number of bytes that the host will still accept.
+//! One end of a live connection in the guest: its socket, the data to write, and the host's credit in bytes.
 //!
-//! Neither host nor guest buffers more than one window of data for the other. If the guest's socket accepts no more
-//! data, the host stops reading from the program. If an outside program stops reading, its data stay in the guest's
-//! socket.
+//! Host and guest buffer at most one window of data for each other. If the guest's socket accepts no more data, the
+//! host stops reading from the program. If an outside program stops reading, its data stay in the guest's socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Result of writing to a stream or reading from it.
+/// The result of writing to a stream or reading from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// This number of bytes was transferred.
+    /// A number of bytes was transferred.
     Moved(usize),
     /// Nothing can be transferred now.
     Waits,
-    /// The other end has closed its stream.
+    /// The other end has closed the stream.
     Ended,
     /// The stream was aborted with this errno.
     Failed(i32),
 }
 
-/// The stream's end: a non-blocking socket with its buffers.
+/// One end of a live connection, a non-blocking socket with buffers.
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
-    /// Data from the host that wait for TCP. `written` is the number of bytes that TCP has taken from the first piece.
+    /// The data from the host that wait for TCP. `written` is the number of bytes that TCP has taken from the first
+    /// piece.
     pieces: VecDeque<Vec<u8>>,
     written: usize,
     waiting_bytes: usize,
@@ -58,14 +57,14 @@ impl Stream {
         }
     }
 
-    /// Events that poll(2) should report for this stream. If the result is 0, the caller must not poll the socket,
-    /// because poll(2) would report at once that both ends have hung up.
+    /// Returns the events that poll(2) should report for this stream. If the result is 0, the socket must not be
+    /// polled, because poll(2) would immediately report that both ends have hung up.
     pub fn awaited(&self) -> i16 {
         let reads = if self.credit_bytes > 0 && !self.has_ended { libc::POLLIN } else { 0 };
         reads | if self.pieces.is_empty() { 0 } else { libc::POLLOUT }
     }
 
-    /// Descriptor of the stream's socket.
+    /// Returns the descriptor of the stream's socket.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
@@ -95,7 +94,7 @@ impl Stream {
         self.is_last = true;
     }
 
-    /// Whether both directions of the stream are closed.
+    /// Returns whether both directions of the stream are closed.
     pub fn is_over(&self) -> bool {
         self.is_shut && self.has_ended
     }
@@ -135,7 +134,7 @@ impl Stream {
         }
     }
 
-    /// Reads as many bytes as the host accepts, but at most one buffer.
+    /// Reads as many bytes as the host accepts, at most one buffer.
     pub fn read(&mut self, buffer: &mut [u8]) -> Outcome {
         let most = self.credit_bytes.min(buffer.len() as u64) as usize;
         if most == 0 || self.has_ended {
@@ -158,7 +157,7 @@ impl Stream {
         }
     }
 
-    /// Closes the socket so that the other end sees a reset.
+    /// Closes the socket with a reset for the other end.
     pub fn cut(self) -> Result<()> {
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         socket::set(self.raw(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "reset a connection")

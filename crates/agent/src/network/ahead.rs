@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that are sent before the route change (`cures.notify_delay` below 0). A node can know future changes,
-//! because routes are computed from the constellation.
+//! Notices that are sent before the route change (`cures.notify_delay` below 0). Routes are computed from the
+//! constellation, so a node can know future changes.
 
 use super::switches::{What, When};
 use super::{Before, Network};
@@ -11,9 +11,9 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Instants from the event `first` on at which routes change. Each element is a pair: the index of the instant's
-    /// first event, and the time at which the notice is sent. If `delay_ns` is not below 0, the result is empty.
-    /// Changes that come too soon after the run's start are left out.
+    /// Returns the instants from the event `first` on at which routes change. Each element contains the index of the
+    /// instant's first event, and the time at which the notice is sent. If `delay_ns` is not below 0, the result is
+    /// empty. Changes that come too soon after the run's start are left out.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -33,8 +33,8 @@ impl Network<'_> {
         out
     }
 
-    /// Notifies hosts of the route changes at a future instant. New paths are found with a copy of the routes, to which
-    /// the events before `t_ns` (`until`) and at `t_ns` (`change`) are applied.
+    /// Notifies hosts of the route changes at a future instant. Only a copy of the routes gets the events before `t_ns`
+    /// (`until`) and at `t_ns` (`change`).
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
@@ -58,7 +58,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Applies the effect of events on routes and packet delays to the copy, and not to the kernel.
+    /// Applies events to the copy of routes and delays, without the kernel. Returns the state before the events.
     fn foresee(&mut self, events: &[Event]) -> Before {
         let mut before = Before::default();
         for event in events {
@@ -89,12 +89,10 @@ impl Network<'_> {
     }
 }
 
-/// Changes a notice so that the leolink of the old direction can send it, because the leolink of the new direction may
-/// not exist yet.
+/// Changes a notice so that the old direction's leolink can send it. The new direction's leolink may not exist yet.
 ///
-/// leolink uses the length of the node's present queue. leolink adds the delay of the direction that sends, which is
-/// now the old direction. The time on the rest of the new path is therefore corrected: the new direction's delay is
-/// added, and the old direction's delay is subtracted. All sums are modulo 2^64.
+/// leolink uses the length of the node's present queue, and adds the delay of the sending direction, which is now the
+/// old one. The time on the new path is corrected for this difference in delay. All sums are modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));

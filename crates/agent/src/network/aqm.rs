@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Netlink messages for the kernel's queueing disciplines that replace a leolink's fifo, and for `fq` on a host's wire
+//! Netlink messages for the kernel's queueing disciplines in a leolink, and for `fq` on a host's wire
 //! (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception: leowarp always
-//! replaces the kernel's limits (1,000 or 10,240 packets, 32 MiB) by the queue's limit. Queueing disciplines have their
-//! limits in different units. If a discipline counts packets, a limit in bytes is converted to a number of full frames.
-//! For `red`, a limit in packets is converted to the bytes of that many full frames; for `cake`, to the guest's memory
-//! for that many full frames.
+//! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception: leowarp always sets
+//! the queue's limit instead of the kernel's (1,000 or 10,240 packets, 32 MiB). Queueing disciplines count their limits
+//! in different units. If a discipline counts packets, a limit in bytes is converted to full frames. For `red`, a limit
+//! in packets is converted to bytes of full frames. For `cake`, it is converted to guest memory of full frames.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// Limit of a queue for which the scenario sets none.
+/// The limit of a queue without a limit in the scenario.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// Memory of the guest that one waiting frame of 1,514 bytes occupies. The kernel calls this memory the frame's
-/// truesize; cake, fq_codel and fq_pie count it. The constant is the memory of a frame with a UDP datagram. A TCP
-/// segment, and any shorter packet, needs slightly less.
+/// The guest memory that one waiting frame of 1,514 bytes occupies. The kernel calls this memory truesize. cake,
+/// fq_codel and fq_pie count it. The value applies to a frame with a UDP datagram. A TCP segment, and any shorter
+/// packet, needs slightly less.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
 
-/// Maximum content of a queue, in packets or bytes.
+/// The maximum content of a queue, in packets or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
     pub pkts: Option<u32>,
     pub bytes: Option<u32>,
-    /// Size of a full frame.
+    /// The size of a full frame.
     pub frame_bytes: u32,
 }
 
 impl Limit {
-    /// The limit of `queue`, or `link` if the queue has no limit of its own.
+    /// Returns the limit of `queue`, or `link` if the queue has no own limit.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,
@@ -55,9 +54,9 @@ impl Limit {
     }
 }
 
-/// Attaches a queue's discipline to a newly created leolink, as its child.
+/// Attaches a queue's discipline as the child of a newly created leolink.
 ///
-/// `rate_bps` is the link's highest rate. None = unknown.
+/// `rate_bps` is the link's highest rate. None means unknown.
 pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_bps: Option<u64>) -> Result<()> {
     if queue.kind == QueueKind::Fifo {
         return Ok(());
@@ -114,8 +113,8 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Writes those parameters that the queue sets, as netlink attributes with the numbers in `attributes`. All disciplines
-/// measure time in us.
+/// Writes the parameters that the queue sets, as netlink attributes numbered by `attributes`. All disciplines measure
+/// time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {
@@ -124,16 +123,16 @@ fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     }
 }
 
-/// A parameter in the kernel's format. Times are rounded up to whole us.
+/// Returns a parameter in the kernel's format. Times are rounded up to whole us.
 fn parameter(queue: &Queue, name: &str) -> Option<u32> {
     let value = *queue.parameters.get(name)?;
     let value = if name.ends_with("_ns") { value.div_ceil(1000) } else { value };
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// Parameters of `red`, computed as by tc(8) (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the moving
-/// average follows from the permitted burst, (2 min + max) / 3. A table states how the average decays while the queue
-/// is empty.
+/// The parameters of `red`, computed as by tc(8) (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the
+/// moving average follows from the permitted burst, (2 min + max) / 3. A table states how much the average decays while
+/// the queue is empty.
 #[derive(Debug, PartialEq)]
 struct Red {
     limit_bytes: u32,
@@ -186,7 +185,7 @@ impl Red {
         })
     }
 
-    /// struct tc_red_qopt
+    /// Returns struct tc_red_qopt.
     fn parms(&self) -> [u8; 16] {
         let mut out = [0; 16];
         for (at, value) in [(0, self.limit_bytes), (4, self.min_bytes), (8, self.max_bytes)] {
@@ -197,8 +196,8 @@ impl Red {
     }
 }
 
-/// Smallest k for which an average with weight 2^-k, starting at 0, stays below `min` during a burst
-/// (tc_red_eval_ewma).
+/// Returns the smallest k for which an average with weight 2^-k stays below `min` during a burst (tc_red_eval_ewma).
+/// The average starts at 0.
 fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     let room = burst_pkts + 1.0 - min_pkts;
     let passes = |k: &u8| {
@@ -208,16 +207,16 @@ fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     (1..31).find(passes).unwrap_or(31)
 }
 
-/// k with 2^-k = the probability divided by the range of the average, rounded (tc_red_eval_P).
+/// Returns k, where 2^-k is the probability divided by the range of the average, rounded (tc_red_eval_P).
 fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     let step = probability / f64::from(range_bytes);
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8
 }
 
-/// For each i, the number of bits by which the average is shifted after an idle time of `i << cell_log` us. The
-/// transmission of a frame takes `frame_us`, and 2^-shift = (1 - weight)^frames. tc_red_eval_idle_damping of tc(8) has
-/// the same purpose, but uses the natural logarithm and ticks of 64 ns. The kernel, however, shifts bits, and indexes
-/// the table in units of 1 us. This function therefore computes with base 2 and in us.
+/// Returns, for each i, the number of bits by which the average is shifted after an idle time of `i << cell_log` us.
+/// The transmission of a frame takes `frame_us`, and 2^-shift = (1 - weight)^frames. tc_red_eval_idle_damping of tc(8)
+/// has the same purpose, but uses the natural logarithm and ticks of 64 ns. The kernel shifts bits, and indexes the
+/// table in units of 1 us. This function computes with base 2 and in us for this reason.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;
@@ -258,7 +257,7 @@ mod tests {
         Queue { kind, ecn: true, parameters, limit_pkts: None, limit_bytes: None }
     }
 
-    /// Kind of the discipline, and its options with 4 bytes, as pairs of attribute and value.
+    /// Returns the kind of the discipline, and its 4-byte options as pairs of attribute and value.
     fn made(queue: &Queue, limit: Limit) -> (String, Vec<(u16, u32)>) {
         let mut batch = Batch::default();
         child(&mut batch, 7, queue, limit, Some(100_000_000)).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One direction of a link, as the kernel needs it: its queueing discipline, its initial values and its random stream.
+//! One direction of a link in the kernel: its queueing discipline, its initial values and its random stream.
 
 use crate::base::error::{Error, Result};
 use crate::network::aqm;
@@ -7,17 +7,16 @@ use crate::network::tc::{self, Direction, Jitter, Order};
 use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Queue, QueueKind, Setup};
 use leowarp_timeline::tables;
 
-/// Whether a queueing discipline of leowarp models this direction. On a jittered wire, only the direction to the host
-/// is modelled, because a host's packets must leave immediately. There are two reasons. The capture sees packets only
-/// after the host's own queueing disciplines, and TCP counts packets that wait in these disciplines.
+/// Returns whether one of leowarp's queueing disciplines models this direction. On a jittered wire, only the direction
+/// to the host is modelled, because a host's packets must leave immediately. The capture sees packets only after the
+/// host's queueing disciplines, and TCP counts packets that wait in them.
 pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };
     link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
 }
 
-/// Refuses changes that are possible only by rebuilding the netem or the tbf, because a rebuilt netem or tbf loses the
-/// link's queued packets.
+/// Refuses changes that require a new netem or tbf, which would lose the queued packets.
 pub fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
     let Some(before) = before else { return Ok(()) };
     let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());
@@ -31,7 +30,7 @@ pub fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Di
     Err(Error::Input(format!("direction {} is jittered and {what} while it is up", d.id)))
 }
 
-/// Highest rate in a table of capacity. None = the direction has no rate.
+/// Returns the highest rate in a capacity table. None means that the direction has no rate.
 pub fn highest_rate_bps(capacity: &[u8]) -> Option<u64> {
     tables::rows(capacity).map(|row| row.value).filter(|&rate_bps| rate_bps != tables::UNSHAPED).max()
 }
@@ -66,8 +65,8 @@ pub fn initial_direction(setup: &Setup, d: usize) -> Direction {
     }
 }
 
-/// How the direction numbers and orders packets; None = no numbering and no ordering. Stations number the packets that
-/// they send to satellites, and restore the order of the packets that they receive.
+/// Returns how the direction numbers and reorders packets. None means that it does neither. Stations number the packets
+/// that they send to satellites, and restore the order of packets that they receive.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
     if resequence.is_none() && !eliminates {
@@ -80,8 +79,8 @@ fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     (link.kind == LinkKind::Gsl).then_some(Order { resequence, eliminates, numbers, restores })
 }
 
-/// Seed of the random stream `name`: the FNV-1a hash of the run's seed, the name and a number. A stream therefore does
-/// not depend on how many other streams exist.
+/// Returns the seed of the random stream `name`: the FNV-1a hash of the run's seed, the name and a number. A stream
+/// does not depend on how many other streams exist.
 pub fn substream(seed: u64, name: &str, number: u64) -> u64 {
     let bytes = seed.to_le_bytes().into_iter().chain(name.bytes()).chain(number.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

@@ -46,7 +46,7 @@ const FORWARDING: &str = "/proc/leolink/forwarding";
 const NAMESPACES: &str = "/proc/leolink/namespaces";
 const PAYLOAD: &str = "/proc/leolink/payload";
 
-/// Maximum size of a piece of a table: the length of a netlink attribute has only 16 bits.
+/// The maximum size of a piece of a table. The length of a netlink attribute has only 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
 
 /// Selects whether nodes forward packets directly or by the kernel's IP stack (guest/links/leolink_direct.c).
@@ -59,22 +59,22 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers those links of the calling thread's namespace whose other end has no leolink. Each such link is a wire, or
-/// a link that netem models.
+/// Registers the links of the calling thread's namespace whose other end has no leolink. Each of these links is a wire,
+/// or a link that netem models.
 pub fn forward_here() -> error::Result<()> {
     // on a custom kernel without leolink, this setting is missing, and nothing needs to be registered
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects the kind of the namespaces that are created from now on. With `of_routers`, the namespaces are for nodes
-/// that only forward packets. These namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c).
-/// Returns false if this kernel has only ordinary namespaces.
+/// Selects the kind of all later namespaces. With `of_routers`, the namespaces are for nodes that only forward packets.
+/// These namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has
+/// only ordinary namespaces.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Tells the kernel a range of this process's memory: payload that no program reads after it is sent. The kernel does
-/// not copy bytes that are sent from this range (guest/tcp/payload.c).
+/// Tells the kernel a memory range whose payload no program reads after it is sent. The kernel does not copy bytes from
+/// this range (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // a custom kernel without the file PAYLOAD copies all payload
@@ -90,7 +90,7 @@ pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
     }
 }
 
-/// Writes `what` to the file `file`, which only leowarp's guest kernel has. Returns false if the file does not exist.
+/// Writes `what` to `file`, which only leowarp's guest kernel has. Returns false if the file does not exist.
 fn tell(file: &str, what: impl AsRef<[u8]>) -> error::Result<bool> {
     match std::fs::write(file, &what) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -139,7 +139,7 @@ pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
     batch.end(&options);
 }
 
-/// The bytes of `struct leolink_order`.
+/// Returns the bytes of `struct leolink_order`.
 fn order_bytes(order: Order) -> [u8; 16] {
     let mut flags = if order.numbers { ORDER_NUMBER } else { 0 };
     flags |= if order.restores && order.resequence.is_some() { ORDER_RESTORE } else { 0 };
@@ -152,58 +152,55 @@ fn order_bytes(order: Order) -> [u8; 16] {
     bytes
 }
 
-/// At a node, the route to a host changes from one of the node's directions to another.
+/// A change of a node's route to a host, from one direction of the node to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// Rest of the old path: the time that the last packet on the old direction takes from that direction's far end to
-    /// the host.
+    /// The last packet's travel time from the old direction's far end to the host.
     pub rest_from_ns: u64,
-    /// Rest of the new path: the minimum time that the first packet on the new direction takes from that direction's
-    /// far end to the host.
+    /// The first packet's minimum travel time from the new direction's far end to the host.
     pub rest_to_ns: u64,
-    /// Whether packets that wait at the old direction are moved to the new one.
+    /// Whether packets that wait in the old direction are moved to the new direction.
     pub moves: bool,
-    /// If set, packets for the new direction are held in a buffer of this many bytes. The `HoldFull` says what happens
-    /// when the buffer is full.
+    /// The size in bytes of the buffer for packets that are held for the new direction. The `HoldFull` says what
+    /// happens when the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// If set, the last packet on the old direction is a marker with the number `Merge::marker`. At the node where the
-    /// old and the new path meet, packets on the new direction wait for the marker. `Refused` = the reason why the cure
-    /// sends no marker at this switch. None = the cure never sends markers.
+    /// The merge of a switch with an end marker. The last packet on the old direction is the marker `Merge::marker`.
+    /// Packets on the new direction wait for the marker where both paths meet. `Refused` is the reason why the cure
+    /// sends no marker at this switch. None means that the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// Time for which packets on the new direction are also sent, as copies, on the old direction. `Refused` = the
-    /// reason why the cure sends no copies at this switch. None = the cure never sends copies.
+    /// The time for which the old direction also sends copies of packets on the new direction. `Refused` is the reason
+    /// why the cure sends no copies at this switch. None means that the cure never sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// Time after the switch for which packets on the new direction are marked as rerouted. None = no packet can arrive
-    /// on the old path, or no cure uses the mark.
+    /// The time after the switch for which packets on the new direction are marked as rerouted. None means that no
+    /// packet can arrive on the old path, or that no cure uses the mark.
     pub new_way_ns: Option<u64>,
 }
 
-/// Reason why a cure that needs the old path cannot act (enum leolink_refused).
+/// The reason why a cure cannot use the old path (enum leolink_refused).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// The old link no longer leads to the host.
     NoOldWay = 1,
     /// The old link leads back to the node that sends the marker or the copies.
     SameWay = 2,
-    /// The paths meet after a link without delay and rate. leolink does not notice arrivals on a link without delay and
-    /// rate.
+    /// The paths meet after a link without delay and rate. leolink does not notice arrivals on these links.
     NoTime = 3,
 }
 
-/// The node where the old and the new path of a switch meet, and the handling of packets at that node.
+/// The node where the old and the new path of a switch meet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
-    /// Number of the marker. Numbers begin at 1.
+    /// The number of the marker, from 1.
     pub marker: u32,
-    /// Direction on which the old path enters the node, and direction on which the new path does.
+    /// The directions on which the old path (`from`) and the new path (`to`) enter the node.
     pub from: usize,
     pub to: usize,
     pub end_marker: EndMarker,
 }
 
-/// Announces the merge (`struct leolink_merge`) to the leolink of the direction on which the new path enters the node.
+/// Announces the merge (`struct leolink_merge`) to the leolink on which the new path enters the node.
 pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
@@ -218,30 +215,29 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A notice to a host: its packets to another host now take another path (`struct leolink_notice`).
+/// A notice to a host that its packets to another host take another path (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
-    /// Number of the notice. Numbers begin at 1.
+    /// The number of the notice, from 1.
     pub number: u32,
     pub told: Ipv4Addr,
     pub destination: Ipv4Addr,
     pub old_delay_ns: i64,
     pub new_delay_ns: i64,
     pub cause: NoticeCause,
-    /// Time for which the node waits before it sends the notice.
+    /// The time for which the node waits before it sends the notice.
     pub delay_ns: u64,
     pub is_lost: bool,
 }
 
-/// Kind of change that the notice reports.
+/// The kind of change in a notice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
-    /// The node's route changes from the direction `from` to the direction whose leolink receives this message.
-    /// `answer_ns` is the time from the destination back to the host, minus the notice's own travel time. `rests_ns`
-    /// contains `rest_from_ns` and `rest_to_ns`, as in [`Switch`]; None = packets that were sent before the change do
-    /// not arrive.
+    /// A change of the node's route from the direction `from` to the direction that receives this message. `answer_ns`
+    /// is the time from the destination back to the host, minus the notice's own travel time. `rests_ns` contains
+    /// `rest_from_ns` and `rest_to_ns`, as in [`Switch`]. None means that packets sent before the change do not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
-    /// A false notice: it announces a change that does not happen.
+    /// A false notice of a change that does not happen.
     False { wait_ns: u64 },
 }
 
@@ -309,7 +305,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     batch.end(&options);
 }
 
-/// Sends the tables of a direction (`leowarp_timeline::tables`) to its leolink. The times in the tables are relative to
+/// Sends the tables of a direction to its leolink (`leowarp_timeline::tables`). The times in the tables are relative to
 /// `origin_ns` on the kernel's monotonic clock. Each batch contains one message, and the batches must be sent in order.
 pub fn tables<'a>(
     ifindex: u32,
@@ -359,7 +355,7 @@ mod tests {
         assert_eq!(whole.bytes().len(), 96 - 4 + 4 * 8 + 12);
     }
 
-    /// Kinds and lengths of the options in a batch's only message.
+    /// Returns the kind and length of each option in a batch's only message.
     fn options(batch: &Batch) -> Vec<(u16, usize)> {
         let [(kind, _, handle, parent, attrs)] = &messages(batch)[..] else { panic!("one message") };
         assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Links, addresses and routes as netlink messages.
+//! Netlink messages for links, addresses and routes.
 
 use crate::network::netlink::{
     Batch, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE, RTM_NEWRULE,
@@ -19,7 +19,7 @@ const IFF_NOARP: u32 = 0x80;
 const IFF_MULTICAST: u32 = 0x1000;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
-/// Flag that turns off duplicate address detection (RFC 4862, 5.4).
+/// The flag that turns off duplicate address detection (RFC 4862, 5.4).
 const IFA_F_NODAD: u8 = 2;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
@@ -40,7 +40,7 @@ const FRA_SRC: u16 = 2;
 const FRA_PRIORITY: u16 = 6;
 const FRA_TABLE: u16 = 15;
 const FR_ACT_TO_TBL: u8 = 1;
-/// Priority of leowarp's routing rules. The kernel reads them before its own rules with the priorities 32766 and 32767.
+/// The priority of leowarp's routing rules. The kernel's own rules come later, with the priorities 32766 and 32767.
 const PRIORITY: u32 = 1000;
 
 /// One end of a link.
@@ -49,8 +49,8 @@ pub struct Interface {
     pub name: String,
     pub mac: [u8; 6],
     pub arp: bool,
-    /// Without the flag for multicast, the kernel does not tell routers which multicast groups IPv6 joins by itself
-    /// (net/ipv6/mcast.c).
+    /// Whether the interface has the multicast flag. IPv6's multicast groups are reported to routers only with this
+    /// flag (net/ipv6/mcast.c).
     pub multicast: bool,
     pub mtu_bytes: u32,
 }
@@ -59,7 +59,7 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// Address of the next hop. None = no gateway, because the far end of the link accepts every packet.
+    /// The address of the next hop. None means no gateway, because the link's far end accepts every packet.
     pub gateway: Option<IpAddr>,
     /// Whether TCP on this route immediately acknowledges each segment that it receives.
     pub quickack: bool,
@@ -73,9 +73,9 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Creates a veth pair between the namespace that receives the message and the namespace of `there_fd`. The same
-/// message also sets up the end `here` in the receiving namespace. The far end cannot be set up in the same message,
-/// because both ends must exist first (veth_open).
+/// Creates a veth pair between the receiving namespace and the namespace of `there_fd`. The message also sets up the
+/// end `here` in the receiving namespace. The far end needs another message, because both ends must exist first
+/// (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
     // flags that the message changes; all other flags keep their values
@@ -102,18 +102,16 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Sets an interface down and then up again, so that it can send immediately. In a new veth pair, the end that is set
-/// up first has no carrier until the other end is up as well. When the other end is up, the kernel sets the carrier
-/// with a delay: net/core/link_watch.c handles 100 devices at once, and further devices up to a second later. Without a
-/// carrier, the interface has the queueing discipline noop, which discards packets without a report. If an end is set
-/// up while the other end is already up, it has a carrier immediately.
+/// Sets an interface down and up again, so that it can send immediately. In a new veth pair, the end that is set up
+/// first has no carrier until the other end is up. The kernel then sets the carrier late: net/core/link_watch.c handles
+/// 100 devices at once, and the others up to a second later. An interface without a carrier has the queueing discipline
+/// noop, which silently discards packets. An end that is set up after the other end has a carrier immediately.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
 }
 
-/// Clears an interface's neighbour table, by disabling ARP for a moment. The kernel removes an interface's entries when
-/// ARP is disabled (arp_netdev_event).
+/// Clears an interface's neighbour table by disabling ARP for a moment (arp_netdev_event).
 pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
@@ -147,7 +145,7 @@ fn rtmsg(family: u8, prefix: u8, tos: u8, scope: u8, kind: u8) -> [u8; 12] {
     [family, prefix, 0, tos, RT_TABLE_MAIN, RTPROT_STATIC, scope, kind, 0, 0, 0, 0]
 }
 
-/// Length of the prefix of a single address.
+/// Returns the length of the prefix of a single address.
 pub fn whole_prefix(address: IpAddr) -> u8 {
     if address.is_ipv6() {
         128
@@ -184,8 +182,8 @@ pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
-/// Makes packets without a more specific route leave through the interface of `hop`, which has no gateway. The packets
-/// get the source address `source`.
+/// Makes packets without a more specific route leave through the interface of `hop`, without a gateway. The packets get
+/// the source address `source`.
 pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
@@ -193,7 +191,7 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
-/// Same as `default_route`, but only for packets from `source`, which get a routing table of their own.
+/// Sets a default route like `default_route`, but in a separate routing table, only for packets from `source`.
 pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop) {
     // struct fib_rule_hdr begins like struct rtmsg, with the prefix length of the source at offset 2
     let rule = [family(source), 0, whole_prefix(source), 0, 0, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
@@ -203,7 +201,7 @@ pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop)
     batch.u32(RTA_TABLE, table);
 }
 
-/// Makes the kernel discard packets for which there is no other route, without an ICMP answer.
+/// Makes the kernel discard packets without a route, without an ICMP answer.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
     let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The network that the run should have, and the netlink batches that bring the kernel to this state.
+//! The intended network of the run, and the netlink batches that create it in the kernel.
 //!
-//! A node is a network namespace; a link is a veth pair between two namespaces. Both ends of a link have the same MAC
-//! address and do not use ARP. A route is therefore `destination dev interface`, and the kernel resolves no neighbour.
-//! (Links with `arp` have addresses at both ends, and routes through the address of the far end.) The queueing
-//! discipline of a direction is on its sending side. Interfaces stay up. If a link is down, its queueing disciplines
-//! refuse packets.
+//! A node is a network namespace. A link is a veth pair between two namespaces. Both ends of a link have the same MAC
+//! address and do not use ARP. A route is `destination dev interface`, and the kernel resolves no neighbour. Links with
+//! `arp` have addresses at both ends, and routes through the far end's address. The queueing discipline of a direction
+//! is on its sending side. Interfaces stay up. The queueing disciplines of a link that is down refuse packets.
 //!
-//! All events of an instant are converted to rounds of batches. In each round, each namespace gets one batch of
-//! messages in one system call. Three rounds create new links: the first creates a link's first end, the second creates
-//! its second end, and the third sets the first end up again (message::up_again). The last round contains all other
-//! messages.
+//! All events of an instant become rounds of batches. In each round, one system call sends the batch of each namespace.
+//! Three rounds create new links: the first end, the second end, and the first end again (message::up_again). The last
+//! round contains all other messages.
 
 mod ahead;
 pub mod aqm;
@@ -42,11 +40,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Number of the routing table with the default route of host 0; the table of host h has this number plus h. Host h has
-/// a table of its own only if it joins another host.
+/// The routing table with the default route of host 0. The table of host h has this number plus h. A host has its own
+/// table only if it joins another host.
 const FIRST_TABLE: u32 = 1000;
 
-/// From now on, packets from one host to another carry another TOS value.
+/// A new TOS value for the packets from one host to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathChange {
     pub source: usize,
@@ -56,12 +54,12 @@ pub struct PathChange {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct LinkState {
-    /// Interface numbers at the link's ends a and b. 0 = the interface does not exist yet.
+    /// The interface numbers at the link's ends a and b. 0 means that the interface does not exist yet.
     ifindex: [u32; 2],
 }
 
-/// State before an instant. It contains the previous direction of each pair of node and host whose route changed or was
-/// removed. `delays_ns` contains the previous value of each delay that changed.
+/// The state before an instant. `routes` contains the previous direction of each pair of node and host whose route
+/// changed or was removed. `delays_ns` contains the previous value of each delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -72,27 +70,27 @@ struct Before {
 pub struct Network<'a> {
     setup: &'a Setup,
     tables: &'a Tables,
-    /// Time 0 of the run on the kernel's monotonic clock; None = not known yet.
+    /// The run's time 0 on the kernel's monotonic clock. None means not known yet.
     origin_ns: Option<i64>,
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
-    /// Next free interface number in each namespace, indexed by the node in `homes`.
+    /// The next free interface number in each namespace, indexed by the node in `homes`.
     next_ifindex: Vec<u32>,
-    /// For each node, the node whose namespace it uses. If the node's host joins another host, this is the other host's
-    /// node; otherwise it is the node itself.
+    /// The node whose namespace each node uses. A joining host's node uses the namespace of the other host's node. Any
+    /// other node uses its own.
     homes: Vec<usize>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
-    /// For jittered directions, the values that were last sent to the kernel.
+    /// The values of each jittered direction that were last sent to the kernel.
     told: Vec<Option<Direction>>,
-    /// For each direction, which settings are to be sent at the end of this instant; None = nothing.
+    /// The settings of each direction that are sent at the end of this instant. None means nothing.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
-    /// For each pair (node, host), the direction on which the node sends untagged packets to the host.
+    /// The direction on which a node sends untagged packets to a host, by (node, host).
     routes: BTreeMap<(usize, usize), usize>,
-    /// With source routing: for each path (host, number), the direction on which each node sends. If a path loses its
-    /// tag, its routes remain here until it gets a tag again.
+    /// With source routing, the direction on which each node sends, by path (host, number). The routes of a path
+    /// without a tag remain here until the path gets a tag again.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
@@ -100,17 +98,17 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: the changes of the current instant.
+    /// With cures, the changes of the current instant.
     before: Before,
-    /// With cures: the number of end markers so far, and the number of notices so far.
+    /// With cures, the numbers of end markers and notices so far.
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
     /// Whether the kernel has IPv6, even if the run uses IPv4.
     has_ipv6: bool,
-    /// Nodes without hosts that have at least one link by netem.
+    /// The nodes without hosts that have at least one netem link.
     netem_routers: BTreeSet<usize>,
-    /// Nodes of `netem_routers` whose links were created at the current instant.
+    /// The nodes of `netem_routers` whose links were created at the current instant.
     widened: BTreeSet<usize>,
 }
 
@@ -195,8 +193,7 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Sets the run's time 0. Existing links get their tables now; links that are created later get their tables when
-    /// they are created.
+    /// Sets the run's time 0. Existing links get their tables now. Later links get their tables at their creation.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
@@ -211,17 +208,17 @@ impl<'a> Network<'a> {
         result
     }
 
-    /// Nodes that have no host.
+    /// Returns the nodes without a host.
     pub fn routers(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.spaces.len()).filter(|&node| self.setup.hosts.iter().all(|host| host.node != node))
     }
 
-    /// Route netlink socket of a node.
+    /// Returns the route netlink socket of a node.
     pub fn route_socket(&self, node: usize) -> &crate::network::netlink::Socket {
         &self.spaces[node].route
     }
 
-    /// Interface number of a host's wire.
+    /// Returns the interface number of a host's wire.
     pub fn wire_of(&self, host: usize) -> Result<u32> {
         let node = self.setup.hosts[host].node;
         for (link, state) in self.setup.links.iter().zip(&self.links) {
@@ -232,15 +229,15 @@ impl<'a> Network<'a> {
         Err(Error::Input(format!("host {host} has no wire that is up at the start")))
     }
 
-    /// Namespace and interface number of a direction's sending side, if the link already exists.
+    /// Returns the namespace and interface number of a direction's sending side. None means that the link does not
+    /// exist yet.
     pub fn sending_side(&self, direction: usize) -> Option<(usize, u32)> {
         let (link, side) = (&self.setup.links[direction / 2], direction % 2);
         let ifindex = self.links[direction / 2].ifindex[side];
         (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
     }
 
-    /// Applies all events of one instant. This call does not read the clock, so all events happen at the same virtual
-    /// time.
+    /// Applies all events of one instant. The clock is not read, so all events happen at the same virtual time.
     pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
         let mut paths = Vec::new();
         for event in events {
@@ -386,8 +383,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Sends the tables of a direction. The kernel must already have executed the message that creates the direction's
-    /// discipline.
+    /// Sends the tables of a direction. The kernel must already have created the direction's discipline.
     fn send_tables(&self, direction: usize, t_ns: i64) -> Result<()> {
         let (capacity, channel) = (self.tables.capacity(direction), self.tables.channel(direction));
         let (Some(origin_ns), Some((node, ifindex))) = (self.origin_ns, self.sending_side(direction)) else {
@@ -469,8 +465,8 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Fails if the kernel has refused any message. The kernel answers only messages that it refuses, so one check of
-    /// all sockets is enough.
+    /// Fails if the kernel has refused any message. The kernel answers only refused messages, so one check of all
+    /// sockets is enough.
     fn errors(&self, t_ns: i64) -> Result<()> {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: `event` outlives the call and has room for the one event that is requested.
@@ -497,7 +493,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Nodes without hosts that have at least one link by netem.
+/// Returns the nodes without hosts that have at least one netem link.
 fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
     let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
@@ -514,7 +510,7 @@ fn watched(watch: &OwnedFd, node: usize, space: &Namespace) -> Result<()> {
     .map(|_| ())
 }
 
-/// For each node, the node whose namespace it uses (`Network::homes`).
+/// Returns, for each node, the node whose namespace it uses (`Network::homes`).
 fn homes(setup: &Setup) -> Vec<usize> {
     let mut homes: Vec<usize> = (0..setup.nodes.len()).collect();
     for (host, spec) in setup.hosts.iter().enumerate() {
@@ -523,18 +519,18 @@ fn homes(setup: &Setup) -> Vec<usize> {
     homes
 }
 
-/// Name of the interfaces at both ends of a link.
+/// Returns the name of the interfaces at both ends of a link.
 pub fn interface_name(link: usize) -> String {
     format!("l{link}")
 }
 
-/// Locally administered MAC address, which is derived from the link's number and side.
+/// Returns a locally administered MAC address, derived from the link's number and side.
 fn mac(link: usize, side: usize) -> [u8; 6] {
     let n = (link as u32).to_be_bytes();
     [2, side as u8, n[0], n[1], n[2], n[3]]
 }
 
-/// Address of one end of an `arp` link, in 10.128.0.0/9.
+/// Returns the address of one end of an `arp` link, in 10.128.0.0/9.
 fn end_address(link: usize, side: usize) -> Ipv4Addr {
     Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses (endpoints) for the kernel's path manager of Multipath TCP (Documentation/netlink/specs/mptcp_pm.yaml of
-//! the kernel).
+//! The addresses (endpoints) for the kernel's path manager of Multipath TCP
+//! (Documentation/netlink/specs/mptcp_pm.yaml).
 //!
-//! In leowarp, a host has further addresses if other hosts join it. As the source of a connection, the host opens a
-//! subflow from each further address. As the destination, the host announces each further address (ADD_ADDR), and the
-//! source opens a subflow to this address.
+//! A host has further addresses if other hosts join it. As a source, the host opens a subflow from each further
+//! address. As a destination, the host announces each further address (ADD_ADDR), and the source opens a subflow to it.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{attributes, Batch, Socket, NLA_F_NESTED};
@@ -17,7 +16,7 @@ const GENL_ID_CTRL: u16 = 0x10;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-/// struct genlmsghdr: command, version, two bytes of padding.
+/// The size of struct genlmsghdr: command, version, two bytes of padding.
 const HEAD_BYTES: usize = 4;
 const NAME: &[u8] = b"mptcp_pm\0";
 const VERSION: u8 = 1;
@@ -32,10 +31,10 @@ const LIMIT_OF_ANNOUNCED: u16 = 2;
 const LIMIT_OF_SUBFLOWS: u16 = 3;
 const SIGNAL: u32 = 1;
 const SUBFLOW: u32 = 2;
-/// Maximum number of endpoints that the kernel accepts (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
+/// The maximum number of endpoints in the kernel (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
 const MOST: u32 = 8;
 
-/// At each host with flows of Multipath TCP, tells the path manager the host's further addresses.
+/// Tells the path manager the further addresses of each host with Multipath TCP flows.
 ///
 /// # Errors
 /// [`Error::Lacks`] if the kernel has no Multipath TCP.
@@ -64,7 +63,7 @@ pub fn open(network: &Network, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Sets limits and endpoints of the calling thread's namespace.
+/// Sets limits and endpoints in the calling thread's namespace.
 fn tell(endpoints: &[(IpAddr, u32)]) -> Result<()> {
     netns::set_sysctl("net.mptcp.enabled", "1")?;
     let socket = Socket::open_generic()?;
@@ -92,7 +91,7 @@ fn tell(endpoints: &[(IpAddr, u32)]) -> Result<()> {
     Err(Error::errno(format!("tell the path manager of Multipath TCP the addresses of a host: {words}"), refusal.errno))
 }
 
-/// Number of the path manager's netlink family.
+/// Returns the number of the path manager's netlink family.
 fn family(socket: &Socket) -> Result<u16> {
     let mut found = None;
     socket.dump(GENL_ID_CTRL, &[CTRL_CMD_GETFAMILY, 1, 0, 0], |body| {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route netlink. Messages are collected in one buffer, and one system call sends them all.
+//! Route netlink. Messages are collected in a buffer, and one system call sends them all.
 //!
-//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes that a namespace
-//! needs at one instant are therefore sent together. The kernel executes the changes before `send` returns, and answers
-//! only messages that it refuses.
+//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes of a namespace at
+//! one instant are sent together. The kernel executes the changes before `send` returns, and answers only refused
+//! messages.
 
 use crate::base::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Kinds of messages (include/uapi/linux/rtnetlink.h).
+/// The kinds of messages (include/uapi/linux/rtnetlink.h).
 pub const RTM_NEWLINK: u16 = 16;
 pub const RTM_NEWADDR: u16 = 20;
 pub const RTM_NEWROUTE: u16 = 24;
@@ -18,7 +18,7 @@ pub const RTM_NEWQDISC: u16 = 36;
 pub const RTM_DELQDISC: u16 = 37;
 pub const RTM_GETQDISC: u16 = 38;
 
-/// Flags of messages (include/uapi/linux/netlink.h).
+/// The flags of messages (include/uapi/linux/netlink.h).
 pub const NLM_F_REQUEST: u16 = 1;
 pub const NLM_F_DUMP: u16 = 0x300;
 pub const NLM_F_REPLACE: u16 = 0x100;
@@ -28,37 +28,36 @@ pub const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLMSGERR_ATTR_MSG: u16 = 1;
-/// Flag that marks nested attributes; the kernel's strict parsers since 2019 require it.
+/// The flag of nested attributes. The kernel's strict parsers since 2019 require it.
 pub const NLA_F_NESTED: u16 = 0x8000;
 const HEADER_BYTES: usize = 16;
-/// Maximum number of bytes in one call of send. The limit is well below the size of the socket's send buffer, which is
-/// 208 KiB.
+/// The maximum number of bytes per call of send. The limit is well below the socket's send buffer of 208 KiB.
 const BATCH_BYTES: usize = 96 * 1024;
 
-/// Messages under construction.
+/// A batch of messages under construction.
 #[derive(Debug, Default, Clone)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Offset of each message.
+    /// The offset of each message.
     starts: Vec<usize>,
 }
 
-/// Offset of a nested attribute.
+/// The offset of a nested attribute.
 pub struct Nest(usize);
 
 impl Batch {
-    /// Whether the batch contains no message.
+    /// Returns whether the batch contains no message.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Removes all messages. The buffer's memory is kept for later messages.
+    /// Removes all messages. The buffer keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
     }
 
-    /// Begins a message. Attributes that are added before the next call of `message` belong to this message.
+    /// Begins a message. Attributes up to the next call of `message` belong to this message.
     pub fn message(&mut self, kind: u16, flags: u16, body: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.starts.push(start);
@@ -81,7 +80,7 @@ impl Batch {
         self
     }
 
-    /// Adds an attribute of four bytes in native byte order, which the kernel expects.
+    /// Adds an attribute of four bytes in native byte order.
     pub fn u32(&mut self, kind: u16, value: u32) -> &mut Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
@@ -98,14 +97,14 @@ impl Batch {
         self.attribute(kind, &bytes)
     }
 
-    /// Begins a nested attribute in the message, after appending `body`.
+    /// Appends `body`, and begins a nested attribute in the message.
     pub fn nest(&mut self, kind: u16, body: &[u8]) -> Nest {
         let start = self.bytes.len();
         self.attribute(kind, body);
         Nest(start)
     }
 
-    /// Ends a nested attribute, and sets its length to the number of bytes since [`Batch::nest`].
+    /// Ends a nested attribute and sets its length.
     pub fn end(&mut self, nest: &Nest) {
         let length = (self.bytes.len() - nest.0) as u16;
         self.bytes[nest.0..nest.0 + 2].copy_from_slice(&length.to_ne_bytes());
@@ -127,7 +126,7 @@ impl Batch {
     }
 }
 
-/// A netlink socket. A socket always belongs to the namespace in which it was opened.
+/// A netlink socket. The socket always belongs to the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -150,7 +149,7 @@ impl Socket {
         Self::open_family(libc::NETLINK_SOCK_DIAG)
     }
 
-    /// Opens a generic netlink socket, for families with a name, in the calling thread's network namespace.
+    /// Opens a generic netlink socket in the calling thread's network namespace.
     ///
     /// # Errors
     /// Same as [`Socket::open`].
@@ -176,12 +175,12 @@ impl Socket {
         Ok(Self { fd })
     }
 
-    /// Descriptor of the socket. The socket still owns the descriptor.
+    /// Returns the descriptor of the socket. The socket still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Makes the kernel execute a batch. The kernel reports failures to the socket: see [`Socket::refusals`].
+    /// Makes the kernel execute a batch. [`Socket::refusals`] returns the messages that fail.
     pub fn send(&self, batch: &Batch) -> Result<()> {
         let mut from = 0;
         for (i, _) in batch.starts.iter().enumerate() {
@@ -200,7 +199,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Messages that the kernel has refused since the last call.
+    /// Returns the messages that the kernel has refused since the last call.
     pub fn refusals(&self) -> Result<Vec<Refusal>> {
         let mut out = Vec::new();
         let mut buffer = [0u8; 8192];
@@ -250,16 +249,16 @@ impl Socket {
 /// A message that the kernel refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// Number of the message in its batch. Numbers begin at 1.
+    /// The number of the message in its batch, from 1.
     pub number: u32,
-    /// One of the constants RTM_...
+    /// The kind of the message, one of the constants RTM_...
     pub kind: u16,
     pub errno: i32,
     /// The kernel's error text, if any.
     pub text: Option<String>,
 }
 
-/// Kind of the refused message, whose head is in the body of the error.
+/// Returns the kind of the refused message. Its head is in the body of the error.
 fn kind(body: &[u8]) -> u16 {
     u16::from_ne_bytes([*body.get(8).unwrap_or(&0), *body.get(9).unwrap_or(&0)])
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Network namespaces. A socket always belongs to the namespace in which it was opened. Threads therefore enter a
-//! namespace only to open sockets and files there.
+//! Network namespaces. A socket always belongs to the namespace in which it was opened. Threads enter a namespace only
+//! to open sockets and files in it.
 
 use crate::base::error::{check, Error, Result};
 use crate::network::leolink;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// A namespace, and the route netlink socket that was opened in it.
+/// A namespace and its route netlink socket.
 #[derive(Debug)]
 pub struct Namespace {
     handle: File,
@@ -18,7 +18,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The calling thread's namespace.
+    /// Returns the calling thread's namespace.
     pub fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         let handle = File::open(path).map_err(|source| Error::Kernel { attempt: format!("open {path}"), source })?;
@@ -37,20 +37,20 @@ impl Namespace {
         enter(self.raw())
     }
 
-    /// Descriptor of the namespace. The namespace still owns the descriptor.
+    /// Returns the descriptor of the namespace. The namespace still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }
 }
 
-/// Moves the calling thread into the namespace to which the descriptor `namespace` refers.
+/// Moves the calling thread into the namespace of the descriptor `namespace`.
 pub fn enter(namespace: i32) -> Result<()> {
     // SAFETY: this is a plain system call.
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter, given by its dotted name. Depending on the parameter, the value applies to the calling
-/// thread's namespace or to the whole guest.
+/// Sets a kernel parameter by its dotted name. Depending on the parameter, this affects the calling thread's namespace
+/// or the whole guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {
@@ -66,7 +66,7 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     })
 }
 
-/// Value of a kernel parameter, given by its dotted name.
+/// Returns the value of a kernel parameter by its dotted name.
 pub fn sysctl(name: &str) -> Result<String> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     match std::fs::read_to_string(&path) {
@@ -75,8 +75,8 @@ pub fn sysctl(name: &str) -> Result<String> {
     }
 }
 
-/// Makes TCP segments leave an interface in the calling thread's namespace as separate packets. TCP still builds larger
-/// segments, as on any host, but the kernel splits them before the wire and the capture.
+/// Makes TCP segments leave an interface as separate packets. TCP still builds larger segments, but the kernel splits
+/// them before the wire and the capture.
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];
@@ -104,7 +104,7 @@ pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     ethtool(interface, request.as_mut_ptr().cast(), "switch offload of datagrams off")
 }
 
-/// Names of an interface's features, indexed by feature number.
+/// Returns the names of an interface's features, indexed by feature number.
 fn features(interface: &str) -> Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETH_SS_FEATURES: u32 = 4;

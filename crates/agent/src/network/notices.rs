@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that tell hosts that their packets take another path: which hosts get one, and what it contains
-//! (design/cures.md, "Notice").
+//! The notices to hosts whose packets take another path: their receivers and their content (design/cures.md, "Notice").
 
 use super::switches::{Told, What, When};
 use super::{Before, Network};
@@ -11,13 +10,13 @@ use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
 
 impl Network<'_> {
-    /// The value of `cures.notify_delay`. None = no notices.
+    /// Returns the value of `cures.notify_delay`. None means no notices.
     pub(super) fn notify_delay_ns(&self) -> Option<i64> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
 
-    /// Notices for the changes of an instant. A host gets a notice if its packets to another host pass a node whose
-    /// route to that host has changed.
+    /// Returns the notices for the changes of an instant. A host gets a notice if its packets to another host pass a
+    /// node with a changed route to that host.
     pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
         let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =
@@ -57,8 +56,8 @@ impl Network<'_> {
         }
     }
 
-    /// On the previous path between two hosts, the first node whose route has changed. Returns the node's new and old
-    /// direction, and the delay of the whole path before and after the change.
+    /// Finds the first node with a changed route on the previous path between two hosts. Returns the node's new and old
+    /// direction, and the whole path's delay before and after the change.
     fn change(
         &self,
         before: &Before,
@@ -100,8 +99,8 @@ impl Network<'_> {
         Some((to, cause, old_delay_ns, new_delay_ns))
     }
 
-    /// Sends a false notice to a host, from the host's own station. `place` is the index of the false notice in the
-    /// setup's list.
+    /// Sends a false notice to a host from the host's own station. `place` is the index of the false notice in the
+    /// setup.
     pub fn tell_falsely(&mut self, place: usize) -> Result<()> {
         let Some(&(t_ns, told, destination)) = self.setup.cures.notify.as_ref().and_then(|n| n.r#false.get(place))
         else {
@@ -120,13 +119,13 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Sum of the delays from a node to a host on the present routes.
+    /// Returns the sum of the delays from a node to a host on the present routes.
     fn delay_ns(&self, node: usize, host: usize) -> Option<u64> {
         let way = self.way_from(node, host, |at| self.routes.get(&(at, host)).copied())?;
         Some(way.iter().map(|&d| self.directions[d].delay_ns).sum())
     }
 
-    /// Node at the other end of a host's wire.
+    /// Returns the node at the other end of a host's wire.
     fn station_of(&self, host: usize) -> Option<usize> {
         let node = self.setup.hosts[host].node;
         let mut wires = self.setup.links.iter().filter(|link| link.kind == LinkKind::Wire);
@@ -142,14 +141,14 @@ impl Network<'_> {
     }
 }
 
-/// Whether the notice `number` is lost if it leaves on the direction `to`; the result depends on the seed, the number
-/// and the direction. Without the direction, all runs with the same seed would lose their first notice, or none would.
+/// Returns whether a notice on the direction `to` is lost. The result depends on the seed, the number and the
+/// direction. Without the direction, either all runs with the same seed would lose their first notice, or none.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }
 
-/// Converts a seed to a number between 0 and 1. The final step of splitmix64 makes the results for neighbouring seeds
-/// dissimilar.
+/// Converts a seed to a number between 0 and 1. The final step of splitmix64 makes neighbouring seeds give dissimilar
+/// results.
 fn uniform(seed: u64) -> f64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell. Only
-//! answers to traceroute need the address of a router (net/ipv4/icmp.c, `icmp_route_lookup`).
+//! The addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell. Only
+//! answers to traceroute need a router's address (net/ipv4/icmp.c, `icmp_route_lookup`).
 
 use crate::network::message;
 use crate::network::netlink::Batch;
 use leowarp_timeline::setup::{NodeKind, Setup};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Interface number of the loopback interface in each namespace.
+/// The interface number of the loopback interface in each namespace.
 const LOOPBACK: u32 = 1;
 
-/// Address of a node that is not a host. Addresses begin at 10.64.0.1 or fd00::2:1.
+/// Returns the address of a node that is not a host. Addresses begin at 10.64.0.1 or fd00::2:1.
 fn address(node: usize, is_ipv6: bool) -> IpAddr {
     if is_ipv6 {
         return Ipv6Addr::from((0xfd << 120) + 0x0002_0001 + node as u128).into();
@@ -25,8 +25,8 @@ pub fn set(batch: &mut Batch, node: usize, is_ipv6: bool) {
     message::address(batch, LOOPBACK, address, message::whole_prefix(address));
 }
 
-/// Lines of /etc/hosts, one per host and per router. A router has its own name, and a station's antenna has the name
-/// `ground-` plus the station's name.
+/// Returns the lines of /etc/hosts, one per host and per router. A router has its own name. A station's antenna is
+/// called `ground-` plus the station's name.
 pub fn names(setup: &Setup) -> String {
     if setup.shell.is_none() {
         return String::new();

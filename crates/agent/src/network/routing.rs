@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Routes of nodes to hosts; with source routing, one route per path. With source routing, packets follow a path by
-//! their TOS value.
+//! The routes of nodes to hosts. With source routing, there is one route per path, and the TOS value of a packet
+//! selects the path.
 
 use super::{end_address, Network};
 use crate::base::error::{Error, Result};
@@ -49,7 +49,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// Next hop of a node's route, through an interface and, if given, a gateway.
+    /// Returns the next hop of a node's route: an interface, and a gateway if given.
     pub(super) fn hop(&self, node: usize, ifindex: u32, gateway: Option<IpAddr>) -> Hop {
         let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
         Hop { ifindex, gateway, quickack }
@@ -63,8 +63,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// Removes a path's route. If untagged packets have the same route, also removes the route for untagged packets. If
-    /// `path` is None, removes only the route for untagged packets.
+    /// Removes a path's route. The route for untagged packets is also removed if it is the same. If `path` is None,
+    /// only the route for untagged packets is removed.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();
@@ -86,7 +86,7 @@ impl Network<'_> {
         }
     }
 
-    /// TOS value of a path to a host. If the path has no value, this call gives it one and adds the path's routes.
+    /// Returns the TOS value of a path to a host. A path without a value gets one, and its routes are added.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

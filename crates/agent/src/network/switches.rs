@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Actions that the cures require of nodes when routes change.
+//! The actions of nodes when routes change, as required by the cures.
 
 use super::{Before, Network};
 use crate::network::directions::is_modelled;
@@ -19,13 +19,13 @@ pub(super) enum What {
     Notice(Notice),
 }
 
-/// Time at which a node sends the notices of a change.
+/// The time at which a node sends the notices of a change.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// Before the change. The notices take the paths that are in force until the change.
+    /// Before the change. The notices take the old paths.
     Before,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// Messages that the cures send to nodes because of the route changes of this instant.
+    /// Returns the cures' messages for the route changes of this instant.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -49,13 +49,13 @@ impl Network<'_> {
         told
     }
 
-    /// Rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. The result
-    /// contains the directions of both rests. It also contains the maximum time on the old path's rest and the minimum
-    /// time on the new path's rest. None = packets on the old direction do not arrive.
+    /// Returns the rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. The
+    /// result contains the directions of both rests, the maximum time on the old rest and the minimum time on the new
+    /// rest. None means that packets on the old direction do not arrive.
     ///
-    /// If a link's delay falls at the instant of the switch, packets sent earlier still have the old delay. At the far
-    /// end of the link, packets with the new delay wait for packets with the old delay, because a link keeps the order.
-    /// On a busy path, a fall of a link's delay therefore does not make the last packet arrive earlier.
+    /// If a link's delay falls at the instant of the switch, earlier packets still have the old delay. Later packets
+    /// wait for them at the link's far end, because a link keeps the order. On a busy path, a falling delay does not
+    /// make the last packet arrive earlier.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -114,14 +114,14 @@ impl Network<'_> {
         out
     }
 
-    /// Directions that a packet to a host takes on the present routes, from the far end of `direction` on. None = the
-    /// packet does not reach the host.
+    /// Returns a packet's directions to a host on the present routes, from the far end of `direction` on. None means
+    /// that the packet does not reach the host.
     fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
         self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
     }
 
-    /// Directions from a node to a host. `next` returns the direction on which a node sends packets to the host; None =
-    /// the node has no route.
+    /// Returns the directions from a node to a host. `next` returns the direction on which a node sends packets to the
+    /// host. None means no route.
     pub(super) fn way_from(
         &self,
         node: usize,
@@ -140,7 +140,7 @@ impl Network<'_> {
         None
     }
 
-    /// The node at which the old and the new path of a switch meet. Each path is given by the switching node's
+    /// Finds the node at which the old and the new path of a switch meet. Each path consists of the switching node's
     /// direction and the directions after it.
     fn merge(
         &self,
@@ -163,8 +163,8 @@ impl Network<'_> {
         Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
     }
 
-    /// Whether packets on a direction arrive later than they are sent. If a direction takes no time, leolink passes
-    /// packets on immediately.
+    /// Returns whether a direction is a leolink with a delay or a rate. Any other leolink passes packets on
+    /// immediately.
     fn takes_time(&self, direction: usize) -> bool {
         let d = &self.directions[direction];
         let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernel parameters of the whole guest, which are set before the guest has a network.
+//! The kernel parameters of the whole guest, set before the guest has a network.
 
 use super::netns;
 use crate::base::error::{Error, Result};
 use leowarp_timeline::setup::Setup;
 
-/// Parameters of the first namespace, which all later namespaces inherit (net.core.devconf_inherit_init_net).
+/// The parameters of the first namespace, which all later namespaces inherit (net.core.devconf_inherit_init_net).
 const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("net.core.devconf_inherit_init_net", "1"),
     ("net.ipv4.ip_forward", "1"),
@@ -18,11 +18,10 @@ const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("user.max_net_namespaces", "1000000"),
 ];
 
-/// Parameters for IPv6, in kernels that have it, for all namespaces. Packets that IPv6 sends by itself would take
-/// places in the queues of links. Interfaces therefore have no link-local address, send no router solicitation, and
-/// report no multicast group (`message::Interface`). `conf.all.forwarding` makes a node forward packets on all
-/// interfaces. The parameter `forwarding` of a single interface would only make the interface join the groups of
-/// routers (net/ipv6/addrconf.c).
+/// The IPv6 parameters of all namespaces, in kernels with IPv6. Packets that IPv6 sends by itself would take places in
+/// the queues of links. Interfaces have no link-local address, send no router solicitation, and report no multicast
+/// group for this reason (`message::Interface`). `conf.all.forwarding` makes a node forward packets on all interfaces.
+/// `forwarding` of a single interface would only make it join the groups of routers (net/ipv6/addrconf.c).
 const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.all.forwarding", "1"),
     ("net.ipv6.conf.default.forwarding", "0"),
@@ -33,8 +32,7 @@ const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.default.accept_redirects", "0"),
 ];
 
-/// Sets the constant parameters of this module and the parameters that the setup lists. Returns whether the kernel has
-/// IPv6.
+/// Sets this module's parameters and the setup's parameters. Returns whether the kernel has IPv6.
 ///
 /// # Errors
 /// [`Error::Lacks`] if the run uses IPv6 but the kernel lacks it, or if the kernel lacks a parameter of the setup.

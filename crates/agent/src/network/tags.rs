@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per tag.
+//! The path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per
+//! tag.
 
-/// IPv4 routes of Linux 6.12 use three bits of the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and the value 0
-/// means "any". A destination can therefore have at most seven paths with a tag at the same time.
+/// IPv4 routes of Linux 6.12 use three bits of the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h). The value 0
+/// means "any". A destination can have at most seven tagged paths at the same time.
 const TAGS: usize = 7;
 
-/// Paths to one destination that have a tag, the least recently used path first.
+/// The tagged paths to one destination, the least recently used path first.
 #[derive(Debug, Clone, Default)]
 pub struct Tags {
     recent: Vec<(u32, u8)>,
 }
 
 impl Tags {
-    /// TOS value of a path, and whether the path got this value in this call. If all tags are in use, a path without a
-    /// tag gets the tag of the least recently used path. The caller must set the routes of a path that got its tag in
-    /// this call.
+    /// Returns the TOS value of a path, and whether this call has assigned it. If all tags are in use, an untagged path
+    /// gets the tag of the least recently used path. The caller must set the routes of a path whose tag is new.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),
@@ -25,7 +25,7 @@ impl Tags {
         (4 * tag, fresh)
     }
 
-    /// TOS value of a path. None = the path has no tag.
+    /// Returns the TOS value of a path. None means that the path has no tag.
     pub fn existing_tos(&self, path: u32) -> Option<u8> {
         self.recent.iter().find(|r| r.0 == path).map(|r| 4 * r.1)
     }

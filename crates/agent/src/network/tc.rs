@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Netlink messages for two queueing disciplines: the kernel's `netem`, and `jitter`, which is a netem as the child of
-//! the kernel's `tbf`. The module `leolink` builds the messages for leowarp's own discipline, and `aqm` builds those
-//! for the children of a leolink.
+//! Netlink messages for the queueing disciplines `netem` and `jitter`. `jitter` is a netem as the child of a `tbf`. The
+//! module `leolink` builds messages for leowarp's own discipline, and `aqm` for the children of a leolink.
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
-//! netem without a rate sends each packet after the packet's own random delay, so packets overtake each other. A netem
-//! with a rate would keep the packets in order. The rate of a `jitter` is therefore set in tbf, which takes packets
-//! when they leave netem's delay line. Packets that have left the delay line but must wait for tbf stay in netem's
-//! queue. netem's limit therefore counts waiting packets and packets in flight.
+//! netem without a rate sends each packet after its own random delay, so packets overtake each other. A netem with a
+//! rate would keep the packets in order. The rate of a `jitter` is set in tbf, which takes packets when they leave
+//! netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts waiting packets and
+//! packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
 
-/// Attributes of a discipline: its name and its options (include/uapi/linux/rtnetlink.h).
+/// The attributes of a discipline: its name and its options (include/uapi/linux/rtnetlink.h).
 pub const TCA_KIND: u16 = 1;
 pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
-/// Handle of the root discipline, 1:0.
+/// The handle of the root discipline, 1:0.
 const HANDLE: u32 = 0x0001_0000;
-/// tbf and leolink have one class, 1:1; the discipline attached to it is 2:0.
+/// The only class of tbf and leolink, 1:1. The discipline attached to it is 2:0.
 pub const CHILD_PARENT: u32 = 0x0001_0001;
 pub const CHILD_HANDLE: u32 = 0x0002_0000;
 
@@ -35,19 +34,19 @@ const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
-/// Size of a frame's header.
+/// The size of an Ethernet header.
 pub const ETHERNET_BYTES: u32 = 14;
-/// A netem without a rate sorts packets by time, so a falling delay would reorder packets within the link. At this rate
-/// (2^40 byte/s), a frame takes 1 ns, and netem keeps the packets in order.
+/// The rate of an unshaped netem. Without a rate, netem sorts packets by time, so a falling delay would reorder
+/// packets. At 2^40 byte/s, a frame takes 1 ns, and netem keeps the order.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
-/// Settings that one direction of a link should have.
+/// The settings that one direction of a link should have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
-    /// `2 * link` from a to b, and `2 * link + 1` from b to a.
+    /// The number of the direction: `2 * link` from a to b, and `2 * link + 1` from b to a.
     pub id: u32,
-    /// 0 = unshaped.
+    /// The rate. 0 means unshaped.
     pub rate_bps: u64,
     pub delay_ns: u64,
     pub loss_ratio: f64,
@@ -58,70 +57,71 @@ pub struct Direction {
     /// Whether the direction refuses all packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// For leolink: whether a table contains the rate (`has_capacity`), and whether a table contains delay and loss
-    /// (`has_channel`). Values that are in a table are never sent on their own.
+    /// Whether a leolink has a table for the rate (`has_capacity`), and for delay and loss (`has_channel`). Values in a
+    /// table are never sent separately.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: how the direction numbers and orders packets; None = no numbering and no ordering.
+    /// How a leolink's direction numbers and reorders packets. None means that it does neither.
     pub order: Option<Order>,
-    /// IP length of a full packet, which determines the size of delay lines and token buckets.
+    /// The IP length of a full packet, which determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
 }
 
 impl Direction {
-    /// Transmission time of a full packet; 0 = the link is unshaped.
+    /// Returns the transmission time of a full packet. 0 means that the link is unshaped.
     pub fn full_packet_ns(&self) -> u64 {
         (self.full_bytes() * 8 * 1_000_000_000).checked_div(self.rate_bps).map_or(0, |ns| ns + 1)
     }
 
-    /// Number of bytes that a full packet occupies on the link.
+    /// Returns the number of bytes that a full packet occupies on the link.
     fn full_bytes(&self) -> u64 {
         u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)
     }
 }
 
-/// Random value that `jitter` adds to each packet's delay: `spread_ns` times a table value, divided by 8192
-/// (NETEM_DIST_SCALE). Without a table, the value is uniform between -`spread_ns` and `spread_ns`.
+/// The random part of a `jitter`'s delay: `spread_ns` times a table value, divided by 8192 (NETEM_DIST_SCALE). Without
+/// a table, the value is uniform between -`spread_ns` and `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
-    /// At most i32::MAX, because netem caps larger values.
+    /// The spread, at most i32::MAX, because netem caps larger values.
     pub spread_ns: u64,
-    /// Index into the setup's tables.
+    /// The index into the setup's tables.
     pub table: usize,
 }
 
-/// Numbering and ordering of packets by a direction of a station's link.
+/// How a direction of a station's link numbers and reorders packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Packets whose order this station restores; None = no packets.
+    /// The packets whose order this station restores. None means no packets.
     pub resequence: Option<Resequence>,
     /// Whether the second copy of a packet is discarded.
     pub eliminates: bool,
-    /// Whether this direction leads away from the station, so that the station numbers packets.
+    /// Whether the station numbers packets, because this direction leads away from it.
     pub numbers: bool,
-    /// Whether this direction leads to the station, so that the station restores the order.
+    /// Whether the station restores the order, because this direction leads to it.
     pub restores: bool,
 }
 
-/// Selection of the settings of a direction that are sent to the kernel.
+/// The settings of a direction that are sent to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All settings, because the discipline is created.
     All,
     /// The settings that the timeline changes.
     Changes,
-    /// The settings that the timeline changes; in addition, the direction drops the packets that it holds.
+    /// The settings that the timeline changes. The direction also drops its packets.
     Flush,
 }
 
-/// `struct tcmsg` for an interface's root discipline, 1:0.
+/// Returns `struct tcmsg` for an interface's root discipline, 1:0.
 pub fn tcmsg(ifindex: u32) -> [u8; 20] {
     tcmsg_at(ifindex, HANDLE, TC_H_ROOT)
 }
 
-/// `struct tcmsg` (include/uapi/linux/rtnetlink.h) of any discipline: family, interface, handle, parent, info 0.
+/// Returns `struct tcmsg` (include/uapi/linux/rtnetlink.h) of any discipline: family, interface, handle, parent, info
+/// 0.
 pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     let mut out = [0; 20];
     for (at, value) in [(4, ifindex), (8, handle), (12, parent)] {
@@ -135,8 +135,7 @@ pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Creates or changes a netem. Every message contains all settings, because netem resets the settings that a change
-/// does not contain.
+/// Creates or changes a netem. Every message contains all settings, because netem resets missing ones.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
         // a netem drops its packets only when it is removed
@@ -168,12 +167,11 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Creates a `jitter`, or changes it by sending the differences from `before`. Packets that are already held keep the
-/// time at which they will be sent.
+/// Creates a `jitter`, or sends the differences from `before`. Held packets keep the time at which they will be sent.
 ///
 /// netem sets latency, jitter, limit and loss to 0 unless a message contains them. netem keeps its table and the state
-/// of its random stream. The seed is sent only once: if it were sent again, the stream would restart, and delays would
-/// repeat. The table of a netem cannot be removed. After a change, a tbf has a full bucket, so the next frame may leave
+/// of its random stream. The seed is sent only once, because the random stream would restart and delays would repeat.
+/// The table of a netem cannot be removed. After a change, a tbf has a full bucket, so the next frame may leave
 /// immediately.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
@@ -218,9 +216,9 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Makes a discipline count `overhead` bytes more per packet; the number may be negative. The kernel calls this setting
-/// a size table, which here has no sizes. Only the root discipline can have a size table (qdisc_graft). A change
-/// message without a size table removes an existing size table (qdisc_change).
+/// Makes a discipline count `overhead` bytes more per packet, or fewer if the number is negative. The kernel calls this
+/// setting a size table. This size table contains no sizes. Only the root discipline can have a size table
+/// (qdisc_graft). A change message without a size table removes the existing one (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -229,8 +227,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// netem's limit counts packets in flight as well as waiting packets. To allow `limit_pkts` waiting packets, netem's
-/// limit is therefore larger than `limit_pkts` by the number of full frames in the delay line.
+/// Returns netem's limit. netem counts packets in flight and waiting packets. For `limit_pkts` waiting packets, the
+/// limit is larger by the number of full frames in the delay line.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {
@@ -284,7 +282,7 @@ pub mod tests {
         assert_eq!(bytes[bytes.len() - expected.len()..], expected);
     }
 
-    /// Kind, flags, handle, parent and remaining content of each message of a batch.
+    /// Returns the kind, flags, handle, parent and remaining content of each message of a batch.
     pub fn messages(batch: &Batch) -> Vec<(u16, u16, u32, u32, Vec<u8>)> {
         let (mut out, mut bytes) = (Vec::new(), batch.bytes());
         while !bytes.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records what nodes and stations did at route changes. Reading /proc/leolink/switches, merges and orders removes the
-//! records that were read. Reading /proc/leolink/nodes removes nothing.
+//! records. Reading /proc/leolink/nodes removes nothing.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -11,21 +11,21 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
-/// File and size of struct leolink_switched (guest/cures/leolink_cures.h).
+/// The file and record size of struct leolink_switched (guest/cures/leolink_cures.h).
 const SWITCHES: (&str, usize) = ("/proc/leolink/switches", 112);
-/// File and size of struct leolink_ordered.
+/// The file and record size of struct leolink_ordered.
 const ORDERS: (&str, usize) = ("/proc/leolink/orders", 72);
-/// File and size of struct leolink_merged.
+/// The file and record size of struct leolink_merged.
 const MERGES: (&str, usize) = ("/proc/leolink/merges", 80);
-/// File and size of struct leolink_node_record.
+/// The file and record size of struct leolink_node_record.
 const NODES: (&str, usize) = ("/proc/leolink/nodes", 64);
-/// File and size of struct leolink_noticed.
+/// The file and record size of struct leolink_noticed.
 const NOTICES: (&str, usize) = ("/proc/leolink/notices", 64);
 const BUFFER_RECORDS: usize = 256;
-/// Value of REFUSED_IN_FLIGHT in leolink.h.
+/// The value of REFUSED_IN_FLIGHT in leolink.h.
 const IN_FLIGHT: u32 = 4;
 
-/// Writes the tables of the cures: `switches`, `merges`, `orders`, `nodetotals`.
+/// Writes the cures' tables: `switches`, `merges`, `orders`, `nodetotals`.
 pub fn write_rows(context: &Context) -> Result<()> {
     let cures = &context.setup.cures;
     if !cures.any() {
@@ -46,7 +46,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// For each marker, the record of the node where the old and the new path meet.
+/// Returns each marker's record from the node where the old and the new path meet.
 fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
     let mut out = BTreeMap::new();
     records(MERGES, |r| {
@@ -137,7 +137,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
     }
 }
 
-/// Number of packets that nodes hold at present after links have delivered them.
+/// Returns the number of packets that nodes hold at present, after links have delivered them.
 pub fn held_behind_links_pkts(setup: &Setup) -> Result<u64> {
     let mut held_pkts = 0;
     if setup.cures.any() {
@@ -238,13 +238,13 @@ fn orders(context: &Context) -> Result<()> {
     rows.flush()
 }
 
-/// Number of the host whose address is at offset `at` of a record.
+/// Returns the host whose address is at offset `at` of a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];
     host_of(setup, record, at).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))
 }
 
-/// Number of the host whose address is at offset `at` of a record. None = no host has the address.
+/// Returns the host whose address is at offset `at` of a record. None means that no host has the address.
 fn host_of(setup: &Setup, record: &[u8], at: usize) -> Option<u32> {
     let number = setup.hosts.iter().position(|host| host.short_address().to_be_bytes() == record[at..at + 4]);
     number.map(|n| n as u32)

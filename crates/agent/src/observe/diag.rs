@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of programs' sockets, so it asks the kernel
-//! to list the sockets of each namespace (sock_diag(7)).
+//! Reads TCP_INFO of programs' sockets. The agent has no descriptors of these sockets, so the kernel lists the sockets
+//! of each namespace (sock_diag(7)).
 //!
-//! Samples are stored until the capture has ended, because the flow of a socket is unknown before the capture's end.
+//! Samples are stored until the capture's end, because a socket's flow is unknown before.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -15,26 +15,25 @@ use leowarp_timeline::setup::Setup;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Kinds of attributes in an answer. In a request, a kind is selected by the bit with the number kind - 1
-/// (include/uapi/linux/inet_diag.h). If a socket uses BBR, a request for Vegas returns BBR's attribute
+/// The kinds of attributes in an answer. A request selects a kind by the bit number kind - 1
+/// (include/uapi/linux/inet_diag.h). A request for Vegas returns BBR's attribute if the socket uses BBR
 /// (net/ipv4/tcp_bbr.c, `bbr_get_info`).
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_BBRINFO: u16 = 16;
 /// All states of include/net/tcp_states.h except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7). Sockets
-/// in the four omitted states have no TCP_INFO or no far end.
+/// in the omitted states have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
-/// Size of struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
+/// The size of struct inet_diag_msg: family, state, timer, retrans, both ends, five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Maximum number of samples. At 400 bytes per sample, this number of samples takes half a gigabyte of the guest's
-/// memory.
+/// The maximum number of samples. At 400 bytes each, they take half a gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// The two ends of a connection, as one of its sockets sees them: local address and port, remote address and port.
+/// The ends of a connection: local address, local port, remote address, remote port.
 pub type Ends = (u32, u16, u32, u16);
 
-/// State of a socket at one instant.
+/// The state of a socket at one instant.
 #[derive(Debug)]
 pub struct Sample {
     pub info: TcpInfo,
@@ -42,20 +41,20 @@ pub struct Sample {
     congestion_control: Option<String>,
 }
 
-/// Samples of the sockets at hosts that run programs.
+/// The samples of sockets at hosts that run programs.
 pub struct Diag {
-    /// For each host that runs programs: the host's number in the setup, and a netlink socket in its namespace.
+    /// The number and netlink socket of each host that runs programs.
     hosts: Vec<(usize, Netlink)>,
-    /// Samples, indexed by host, ends and time.
+    /// The samples, by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// For each flow of kind program, the number and the address of its source host, and then of its destination host.
+    /// The number and address of the source host and the destination host, by flow of kind program.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
-    /// Family of the sockets to list: AF_INET or AF_INET6.
+    /// The family of the listed sockets: AF_INET or AF_INET6.
     family: u8,
 }
 
 impl Diag {
-    /// Opens a netlink socket at each host that runs programs. None = the setup has no programs.
+    /// Opens a netlink socket at each host that runs programs. None means that the setup has no programs.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         let programs = setup.flows.iter().enumerate().filter(|(_, f)| f.program.is_some());
         let end = |host: usize| (host, setup.hosts[host].short_address());
@@ -69,7 +68,7 @@ impl Diag {
         Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family: family_of(setup) }))
     }
 
-    /// Stores the present state of all sockets at the hosts in `hosts`.
+    /// Stores the present state of all sockets at `hosts`.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         for (host, netlink) in &self.hosts {
             sockets(netlink, self.family, |ends, sample| {
@@ -85,8 +84,8 @@ impl Diag {
         })
     }
 
-    /// One row per sample of the sending socket of a connection. Also stores the socket's congestion control in the
-    /// connection's entry of `connections`.
+    /// Returns one row per sample of each connection's sending socket. Also stores the socket's congestion control in
+    /// the connection's entry of `connections`.
     pub fn rows<'a>(&'a self, connections: &'a mut [Lived]) -> impl Iterator<Item = Socket> + 'a {
         let all: Vec<_> = connections.iter().map(|c| (c.connection.clone(), c.start_ns)).collect();
         connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
@@ -110,12 +109,12 @@ impl Diag {
     }
 }
 
-/// AF_INET or AF_INET6, the family of a run's sockets.
+/// Returns AF_INET or AF_INET6, the family of a run's sockets.
 pub fn family_of(setup: &Setup) -> u8 {
     (if setup.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET }) as u8
 }
 
-/// Calls `each` with the present state of every TCP socket of a netlink socket's namespace.
+/// Calls `each` with the state of every TCP socket in a netlink socket's namespace.
 pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)) -> Result<()> {
     let wanted =
         [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
@@ -130,7 +129,7 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
     })
 }
 
-/// Reads one socket from an answer. None = the answer contains no TCP_INFO.
+/// Reads one socket from an answer. None means that the answer contains no TCP_INFO.
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets that the guest's leolinks dropped, from /proc/leolink/drops. Reading removes the records that were read.
+//! The packets that the guest's leolinks dropped, from /proc/leolink/drops. Reading removes the records.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -8,11 +8,11 @@ use leowarp_timeline::record::{Drop, Missing};
 use std::fs::File;
 use std::io::Read;
 
-/// Size of struct leolink_drop (guest/links/leolink.h).
+/// The size of struct leolink_drop (guest/links/leolink.h).
 const RECORD_BYTES: usize = 64;
 const BUFFER_RECORDS: usize = 1024;
 
-/// The open file. None = the kernel has no leolink.
+/// The file of drops. None means that the kernel has no leolink.
 pub struct Drops {
     file: Option<File>,
     buffer: Vec<u8>,
@@ -24,8 +24,8 @@ impl Drops {
         Self { file: File::open("/proc/leolink/drops").ok(), buffer: vec![0; BUFFER_RECORDS * RECORD_BYTES] }
     }
 
-    /// Calls `each` for each drop since the last call. The arguments are the drop's time, the loss (cause and place),
-    /// and up to 40 bytes of the packet. The bytes begin at the packet's IP header.
+    /// Calls `each` for each drop since the last call. The arguments are the drop's time, the loss, and up to 40 bytes
+    /// of the packet from its IP header on.
     pub fn read(&mut self, clock: Clock, mut each: impl FnMut(i64, Loss, &[u8]) -> Result<()>) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut record = |r: &[u8]| {
@@ -46,7 +46,7 @@ impl Drops {
     }
 }
 
-/// Row of the table `drops` for a packet of which only the drop is known.
+/// Returns the row of the table `drops` for a packet of which only the drop is known.
 pub fn row(t_ns: i64, loss: Loss) -> Drop {
     Drop {
         t_ns,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples and counts during a run, and how flows ended.
+//! Samples and counts during a run, and the ends of flows.
 
 pub mod cures;
 pub mod diag;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The result of a run: what happened to its packets, whether the sums agree, and `end.json`.
+//! The result of a run: its packets, whether the sums agree, and `end.json`.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -14,46 +14,45 @@ use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
-/// Facts about a flow that are known at the run's end.
+/// The facts about a flow that are known at the run's end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
-    /// Time at which the flow started. For a connection, the time of its first packet.
+    /// The time at which the flow started. For a connection, the time of its first packet.
     pub start_ns: i64,
-    /// For a connection of a program: time at which the answer to its first segment arrived.
+    /// The time at which the answer to the first segment of a program's connection arrived.
     pub connect_ns: Option<i64>,
-    /// Time at which the first payload reached the destination.
+    /// The time at which the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
-    /// Arrival time of the last payload that reached the destination.
+    /// The time at which the last payload reached the destination.
     pub last_byte_ns: Option<i64>,
-    /// Time at which all data had arrived. None = the flow has no size.
+    /// The time at which all data had arrived. None means that the flow has no size.
     pub complete_ns: Option<i64>,
-    /// Number of payload bytes that arrived at the destination. Each byte counts once, even if it arrived several
-    /// times.
+    /// The number of payload bytes that arrived at the destination. Each byte counts once.
     pub arrived_bytes: Option<u64>,
-    /// Number of duplicate acknowledgements that reached the source. None = the flow is not TCP, or packets were not
-    /// recorded.
+    /// The number of duplicate acknowledgements that reached the source. None means that the flow is not TCP, or that
+    /// packets were not recorded.
     pub duplicate_acks_pkts: Option<u64>,
-    /// Round trips of the flow's data packets.
+    /// The round trips of the flow's data packets.
     pub round_trips: Option<Extremes>,
 }
 
-/// Facts about the packets that are known at the run's end.
+/// The facts about the packets that are known at the run's end.
 pub struct Outcome {
-    /// One entry per flow and direction, at index 2 * flow + direction. Empty without packet truth.
+    /// The sums per flow and direction, at index 2 * flow + direction. Empty without packet truth.
     pub totals: Vec<Totals>,
     pub flows: Vec<FlowOutcome>,
-    /// Connections of programs, numbered after the flows of the setup.
+    /// The connections of programs, numbered after the setup's flows.
     pub connections: Vec<Lived>,
-    /// Number of packets that have neither an arrival nor a drop report, and that no counter of losses between links
-    /// explains.
+    /// The number of packets without an arrival or drop report that no counter of losses between links explains.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
-    /// Contradictions between the results of the run.
+    /// The contradictions between the run's results.
     pub failures: Vec<String>,
 }
 
 impl Outcome {
-    /// The outcome of a run without packet truth, which contains only the counts of the receivers of transfers.
+    /// Returns the outcome of a run without packet truth. The outcome contains only the receivers' byte counts of
+    /// transfers.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -67,8 +66,8 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Explains packets that vanished in a routing loop, where their time to live ended. Losses with other causes need
-    /// no explanation, because they are counted.
+    /// Explains vanished packets whose time to live ended in a routing loop. Other losses are counted, and need no
+    /// explanation.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {
@@ -84,7 +83,7 @@ impl Outcome {
     }
 }
 
-/// Writes the tables that are only known at the end of the run.
+/// Writes the tables that are only known at the run's end.
 pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer], flows: &[FlowOutcome]) -> Result<()> {
     let mut link_rows = Rows::create(&context.header)?;
     links.iter().try_for_each(|link| link_rows.push(link))?;
@@ -123,9 +122,9 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
     }
 }
 
-/// Writes `end.json`: all sums of packets, and whether they agree. A run whose sums do not agree has failed. `programs`
-/// describes how user programs ended, if the run had any. The file of a run with user programs also contains `clock`,
-/// because programs may have stored times of the guest's clock.
+/// Writes `end.json`: all sums of packets, and whether they agree. A run whose sums disagree has failed. `programs`
+/// describes how user programs ended. A file with user programs also contains `clock`, because programs may have stored
+/// times of the guest's clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
@@ -150,14 +149,14 @@ pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcom
     Ok(())
 }
 
-/// Sums of the packets that entered and left links, and sums of the packets of flows, which must agree.
+/// The sums of packets in links and in flows, which must agree.
 struct Accounts {
     conservation: Vec<Value>,
     failures: Vec<String>,
 }
 
 impl Accounts {
-    /// Adds a link's packets. Skips a link that is modelled by netem, which does not count offered packets.
+    /// Adds a link's packets. A netem link is skipped, because netem does not count offered packets.
     fn add_link(&mut self, link: &LinkTotal) {
         if link.offered_pkts == u64::MISSING {
             return;
@@ -180,7 +179,7 @@ impl Accounts {
         }
     }
 
-    /// The index `account` is 2 * flow + direction.
+    /// Adds a flow's packets. `account` is 2 * flow + direction.
     fn add_flow(&mut self, account: usize, totals: &Totals) {
         let (flow, direction, ok) = (account / 2, account % 2, totals.adds_up());
         if !ok {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. For netems, the
-//! statistics of queueing disciplines are read, with one dump per namespace. A jittered direction has a tbf with a
-//! netem as its child. The statistics of the tbf are used, because they include packets that the netem holds or drops
+//! The queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. Netems are read
+//! from the queueing disciplines' statistics, with one dump per namespace. A jittered direction has a tbf with a netem
+//! as its child. The tbf's statistics are used, because they include packets that the netem holds or drops
 //! (tbf_enqueue). A packet counts as sent when it has left the tbf.
 
 use crate::base::clock::Clock;
@@ -17,7 +17,7 @@ use leowarp_timeline::setup::Setup;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-/// Size of a record in /proc/leolink/links (guest/links/leolink.h).
+/// The size of a record in /proc/leolink/links (guest/links/leolink.h).
 const LINK_RECORD_BYTES: usize = 160;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
@@ -30,12 +30,12 @@ pub struct Queues {
     leolink: Option<File>,
     buffer: Vec<u8>,
     netems: Vec<usize>,
-    /// For each direction, the values of the previous sample: waiting packets, waiting bytes, and a maximum. The
-    /// maximum is the largest number of waiting packets in the interval that ended with this sample.
+    /// The values of each direction's previous sample: waiting packets, waiting bytes, and a maximum. The maximum is
+    /// the largest number of waiting packets in the interval before the sample.
     last: Vec<(u32, u64, u32)>,
 }
 
-/// Counts that the kernel keeps for every queueing discipline.
+/// The kernel's counts for every queueing discipline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Statistics {
     sent_pkts: u32,
@@ -46,7 +46,7 @@ struct Statistics {
 }
 
 impl Queues {
-    /// Opens /proc/leolink/links if the kernel has it, and finds the directions that netem models.
+    /// Opens /proc/leolink/links if the kernel has it, and finds the netem directions.
     ///
     /// # Errors
     /// If the file exists but cannot be opened.
@@ -63,14 +63,14 @@ impl Queues {
         })
     }
 
-    /// Size of the buffer for the content of /proc/leolink/links. If the content is longer, reading fails. None = the
-    /// file does not exist.
+    /// Returns the buffer size for the content of /proc/leolink/links. Reading fails if the content is longer. None
+    /// means that the file does not exist.
     pub fn links_bytes(&self) -> Option<usize> {
         self.leolink.as_ref().map(|_| self.buffer.len())
     }
 
     /// Adds a row for each queue that changed since the last sample. `links` is the content of /proc/leolink/links at
-    /// `t_ns`; None = `sample` must read the file itself.
+    /// `t_ns`. None means that `sample` must read the file.
     pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64, links: Option<&[u8]>) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
             let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);
@@ -109,7 +109,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Total traffic of each direction since the run's start.
+    /// Returns the total traffic of each direction since the run's start.
     pub fn totals(&mut self, network: &Network, clock: Clock) -> Result<Vec<LinkTotal>> {
         let netems = self.netem_statistics(network)?;
         let mut out: Vec<LinkTotal> = netems.into_iter().map(|(d, s)| netem_total(d as u32, &s)).collect();
@@ -182,7 +182,8 @@ fn statistics(attrs: &[u8]) -> Statistics {
     out
 }
 
-/// netem counts no offered packets, dropped bytes or causes, so its sums cannot be checked.
+/// Returns the totals of a netem. The totals cannot be checked, because netem counts no offered packets, dropped bytes
+/// or causes.
 fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     LinkTotal {
         direction,
@@ -207,7 +208,7 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     }
 }
 
-/// In `totals`, replaces the maxima of the queues by those of an earlier reading.
+/// Replaces the queue maxima in `totals` by an earlier reading's maxima.
 pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
     let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
     let with = |t: LinkTotal| match then.get(&t.direction) {
@@ -232,8 +233,7 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// Fails if records are shorter than expected. An older leolink has shorter records, whose fields this program would
-/// misread.
+/// Fails if records are shorter than expected. An older leolink has shorter records, which this program would misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {
         return Ok(());

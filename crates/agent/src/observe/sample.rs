@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples of the kernel's state: TCP_INFO of both ends, the counters of each host, and the queues.
+//! The samples of the kernel's state: TCP_INFO of both ends, each host's counters, and the queues.
 
 use crate::base::error::{Error, Result};
 use crate::base::table::Rows;
@@ -11,15 +11,15 @@ use leowarp_timeline::setup::Setup;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Value of the slow start threshold before it is set (include/net/tcp.h).
+/// The value of the slow start threshold before it is set (include/net/tcp.h).
 const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// Value of the smoothed round-trip time before the first measurement (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c,
+/// The value of the smoothed round-trip time before the first measurement (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c,
 /// `tcp_rtt_estimator`).
 const NO_RTT_YET: u32 = 0;
-/// BBR's gains are fixed-point numbers (BBR_UNIT, net/ipv4/tcp_bbr.c).
+/// The unit of BBR's gains, which are fixed-point numbers (BBR_UNIT, net/ipv4/tcp_bbr.c).
 const BBR_GAIN_UNIT: f64 = 256.0;
 
-/// A value from the kernel, or the missing value if the kernel has no value (`is_given` is false).
+/// Returns a value from the kernel, or the missing value if `is_given` is false.
 fn given(value: u32, is_given: bool) -> u32 {
     if is_given {
         value
@@ -28,7 +28,7 @@ fn given(value: u32, is_given: bool) -> u32 {
     }
 }
 
-/// Converts a number of bytes to bits; `MISSING` is returned unchanged.
+/// Converts bytes to bits. `MISSING` is returned unchanged.
 fn bits(bytes: u64) -> u64 {
     if bytes == u64::MISSING {
         bytes
@@ -37,15 +37,16 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Whether a transfer cannot send although its connection is established. A transfer is held back if data wait, no data
-/// are in flight, and either no data were ever sent or the window is 0.
+/// Returns whether an established transfer cannot send. A transfer cannot send if data wait, none are in flight, and
+/// either none were ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
-/// Descriptors of the sockets of sender and receiver. The receiver has no socket before it has accepted the connection.
+/// The descriptors of the sender's and the receiver's socket. The receiver has no socket before it accepts the
+/// connection.
 type Ends = (i32, Option<i32>);
 
 fn ends(transfer: &Transfer) -> Ends {
@@ -56,9 +57,8 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are to be sampled. One call sleeps
-/// and then reads the state for the samples. If the function returns false, the call may have returned without
-/// sleeping, and the caller must sleep itself.
+/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. One call sleeps and
+/// reads the state. Returns false if the call may not have slept. The caller must sleep in this case.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
@@ -77,8 +77,8 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// Row of the table `sockets` for a sender's socket at one instant. If `r` is the receiver's socket, the row also
-/// contains values of that socket.
+/// Returns the row of the table `sockets` for a sender's socket at one instant. `r` is the receiver's socket, which
+/// adds its values to the row.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
@@ -133,8 +133,8 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, the counters in
-/// /proc/net/snmp6 are included.
+/// The counters in /proc/net/snmp and /proc/net/netstat of every host. A run over IPv6 also has the counters in
+/// /proc/net/snmp6.
 pub struct Counters {
     files: Vec<Vec<File>>,
     names: Vec<String>,
@@ -143,8 +143,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. The names of counters are read only
-    /// at the first host, because all hosts run on the same kernel.
+    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. The counter names are read only at
+    /// the first host, because all hosts share one kernel.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
@@ -172,7 +172,8 @@ impl Counters {
         Ok(counters)
     }
 
-    /// Names of all counters, such as `TcpExt.TCPTimeouts`. The index of a name is the counter's number in the table.
+    /// Returns the names of all counters, such as `TcpExt.TCPTimeouts`. A name's index is the counter's number in the
+    /// table.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -196,8 +197,8 @@ impl Counters {
         Ok(())
     }
 
-    /// Calls `each` for each counter of a host. The files `snmp` and `netstat` contain pairs of lines, `Tcp: names` and
-    /// `Tcp: values`. The file `snmp6` has one line per counter with a name and a value, `Ip6InReceives 9`.
+    /// Calls `each` for each counter of a host. `snmp` and `netstat` contain pairs of lines, `Tcp: names` and `Tcp:
+    /// values`. `snmp6` has one line per counter with a name and a value, `Ip6InReceives 9`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;
@@ -228,7 +229,7 @@ impl Counters {
 }
 
 /// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Counters of single ICMP types are skipped. A
-/// counter of a type appears only after a message of this type, and counters such as `Icmp6InMsgs` contain the sums.
+/// counter of a type appears only after a message of this type. Counters such as `Icmp6InMsgs` contain the sums.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
@@ -238,17 +239,17 @@ fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     }
 }
 
-/// Number of packets lost between links, over the whole guest.
+/// The packets lost between links in the whole guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBetweenLinks {
-    /// Packets for which a router had no route (net/ipv4/route.c).
+    /// The number of packets for which a router had no route (net/ipv4/route.c).
     pub no_route_pkts: u64,
-    /// Packets dropped because a neighbour's queue was full while its address was resolved (net/core/neighbour.c).
+    /// The number of packets dropped by a full queue during address resolution (net/core/neighbour.c).
     pub unresolved_pkts: u64,
 }
 
 impl LostBetweenLinks {
-    /// The packets that were lost so far.
+    /// Returns the counts so far.
     pub fn so_far() -> Result<Self> {
         Ok(Self {
             no_route_pkts: statistic("/proc/net/stat/rt_cache", "in_no_route")?,
@@ -257,8 +258,8 @@ impl LostBetweenLinks {
     }
 }
 
-/// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c and
-/// ip6_forward count them as header errors. Header errors have no other cause in the guest's namespaces.
+/// Returns the number of packets whose time to live ended in the calling thread's namespace. net/ipv4/ip_forward.c and
+/// ip6_forward count them as header errors. Header errors have no other cause in the guest.
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
         return counter_of_ipv6("Ip6InHdrErrors");
@@ -269,12 +270,13 @@ pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     header_errors(&text).ok_or_else(|| Error::Broken(format!("{path} has no InHdrErrors")))
 }
 
-/// Number of IPv6 packets for which the calling thread's namespace had no route (net/ipv6/route.c, `ip6_pkt_discard`).
+/// Returns the number of IPv6 packets without a route in the calling thread's namespace (net/ipv6/route.c,
+/// `ip6_pkt_discard`).
 pub fn no_route_pkts() -> Result<u64> {
     counter_of_ipv6("Ip6InNoRoutes")
 }
 
-/// An IPv6 counter of the calling thread's namespace. Each line of the file has a counter's name and value.
+/// Returns an IPv6 counter of the calling thread's namespace.
 fn counter_of_ipv6(name: &str) -> Result<u64> {
     let path = "/proc/thread-self/net/snmp6";
     let text =
@@ -283,15 +285,15 @@ fn counter_of_ipv6(name: &str) -> Result<u64> {
     value.ok_or_else(|| Error::Broken(format!("{path} has no {name}")))
 }
 
-/// Reads the number of header errors. The file has a line with names, `Ip: ... | InHdrErrors ...`, followed by a line
-/// with numbers.
+/// Returns the number of header errors. The file has a line with names, `Ip: ... | InHdrErrors ...`, and a line with
+/// numbers.
 fn header_errors(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with("Ip:")).map(str::split_ascii_whitespace);
     let column = lines.next()?.position(|name| name == "InHdrErrors")?;
     lines.next()?.nth(column)?.parse().ok()
 }
 
-/// Sum of a column in a file that has a line of names, and then one line of hexadecimal numbers per processor.
+/// Returns the sum of a column in a file with a line of names and a line of hexadecimal numbers per processor.
 fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
@@ -301,8 +303,7 @@ fn statistic(path: &str, name: &str) -> Result<u64> {
     lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
-/// Reads a file of /proc in a single call, in which the kernel returns the whole content. A second call, which would
-/// show the file's end, is not needed.
+/// Reads a file of /proc in a single call, which returns the whole content.
 pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
@@ -312,7 +313,7 @@ pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     Ok(n)
 }
 
-/// The error for a file of /proc that is longer than the buffer.
+/// Returns the error for a /proc file that is longer than the buffer.
 pub fn too_many(bytes: usize) -> Error {
     Error::Broken(format!("a file of /proc has more than the {bytes} bytes that were expected"))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP_INFO of the subflows of Multipath TCP. The agent has no descriptors of the subflows' sockets, so it requests a
-//! list of the sockets from the kernel (sock_diag(7)). The addresses of a socket identify its flow.
+//! The TCP_INFO of Multipath TCP subflows. The agent has no descriptors of these sockets, so the kernel lists the
+//! sockets (sock_diag(7)). A socket's addresses identify its flow.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -13,18 +13,18 @@ use leowarp_timeline::record::Socket;
 use leowarp_timeline::setup::Setup;
 use std::collections::BTreeMap;
 
-/// Sampler of the subflows of all connections.
+/// A sampler of the subflows of all connections.
 pub struct Subflows {
-    /// Netlink sockets, one in each namespace that contains an end of a connection.
+    /// The netlink sockets, one in each namespace with an end of a connection.
     namespaces: Vec<Netlink>,
-    /// For each connection, by the number of its flow: source address, destination address and flow number of its first
-    /// and of each further subflow.
+    /// The subflows of each connection. The key is the connection's flow number. The value lists flow number, source
+    /// address and destination address of each subflow.
     ends: BTreeMap<usize, Vec<(usize, u32, u32)>>,
     family: u8,
 }
 
 impl Subflows {
-    /// None = no flow uses Multipath TCP.
+    /// Opens the sockets. None means that no flow uses Multipath TCP.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         if !setup.has_mptcp() {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Subflows {
         }))
     }
 
-    /// Adds a row for each established subflow. `wholes` contains the numbers of the connections' flows.
+    /// Adds a row for each established subflow. `wholes` contains the flow numbers of the connections.
     pub fn sample(&self, rows: &mut Rows<Socket>, t_ns: i64, wholes: &[usize]) -> Result<()> {
         if wholes.is_empty() {
             return Ok(());

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How receivers acknowledge: the number of segments per acknowledgement, the time for which the first of these
-//! segments waited, and the number of duplicate acknowledgements that reach the sender. This module has no side
-//! effects.
+//! How receivers acknowledge: the segments per acknowledgement, the first segment's waiting time, and the duplicate
+//! acknowledgements that reach the sender. This module has no side effects.
 //!
-//! An acknowledgement answers all data segments that arrived since the previous acknowledgement, in order or not. A
-//! receiver that delays acknowledgements counts segments in the same manner (RFC 5681, 4.2), even if a hole prevents
-//! the acknowledgement number from advancing.
+//! An acknowledgement answers all data segments since the previous acknowledgement, in order or not. A receiver that
+//! delays acknowledgements counts segments in the same way (RFC 5681, 4.2), even if a hole stops the acknowledgement
+//! number.
 
 use crate::packets::frame::Parsed;
 use crate::packets::truth::FLAG_ACK;
 use leowarp_timeline::record::AckWait;
 use std::collections::BTreeMap;
 
-/// Resolution of waiting times.
+/// The resolution of waiting times.
 const WAIT_STEP_NS: i64 = 100_000;
 const FLAG_FIN: u8 = 1;
 const FLAG_SYN_OR_RST: u8 = 2 | 4;
@@ -20,14 +19,14 @@ const FLAG_SYN_OR_RST: u8 = 2 | 4;
 /// The acknowledgements of one flow.
 #[derive(Debug, Default)]
 pub struct Acks {
-    /// Arrival time of the first unacknowledged segment, and the number of unacknowledged segments.
+    /// The arrival time of the first unacknowledged segment, and the number of unacknowledged segments.
     waiting: Option<(i64, u32)>,
-    /// Number of acknowledgements, by the number of segments that they answer and by the waiting time of the first
-    /// segment. The waiting time is i64::MIN if an acknowledgement answers no segment.
+    /// The number of acknowledgements. The key is the number of answered segments and the first segment's waiting time.
+    /// The waiting time is i64::MIN for an acknowledgement that answers no segment.
     sent: BTreeMap<(u32, i64), u64>,
-    /// End of the data that the source has sent.
+    /// The end of the data that the source has sent.
     sent_until: Option<u32>,
-    /// Acknowledgement number and window of the last acknowledgement that reached the source.
+    /// The number and window of the last acknowledgement that reached the source.
     last: Option<(u32, u16)>,
     duplicates: u64,
 }
@@ -70,12 +69,12 @@ impl Acks {
         }
     }
 
-    /// Number of duplicate acknowledgements that reached the source.
+    /// Returns the number of duplicate acknowledgements that reached the source.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// Rows of the table `acks` for a flow.
+    /// Returns the rows of the table `acks` for a flow.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = AckWait> + '_ {
         self.sent.iter().map(move |(&(segments_pkts, wait_ns), &acks_pkts)| AckWait {
             flow,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records of the packets of all flows, and how a program's packet is assigned to a flow.
+//! The records of the packets of all flows, and the assignment of programs' packets to flows.
 
 use crate::base::error::{Error, Result};
 use crate::packets::acks::Acks;
@@ -13,20 +13,20 @@ use std::collections::BTreeMap;
 
 const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
 
-/// Records of all flows. The flows of the setup come first, then the connections of programs.
+/// The records of all flows. The setup's flows come first, then the programs' connections.
 pub struct Books {
     pub flows: Vec<Flow>,
-    /// One stream per flow and direction, at index 2 * flow + direction.
+    /// The streams, one per flow and direction, at index 2 * flow + direction.
     pub streams: Vec<Stream>,
     pub ledger: Ledger,
     pub reordering: Reordering,
-    /// One entry per flow.
+    /// The acknowledgements of each flow.
     pub acks: Vec<Acks>,
 }
 
 impl Books {
-    /// Adds a flow for a connection of the programs of flow `program`. The connection was first seen at the run time
-    /// `t_ns`.
+    /// Adds a flow for a connection of the programs of flow `program`. `t_ns` is the run time at which the connection
+    /// was first seen.
     pub fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
         let like = &self.flows[program];
         self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
@@ -38,21 +38,20 @@ impl Books {
     }
 }
 
-/// State that is needed to assign packets of programs to flows.
+/// The state for assigning packets of programs to flows.
 pub struct Programs {
     pub connections: Connections,
-    /// Number of packets between hosts of programs that were assigned to no connection. Packets without a connection
-    /// are neither TCP nor UDP, or are fragments other than the first.
+    /// The number of packets between programs' hosts without a connection. These packets are neither TCP nor UDP, or
+    /// are later fragments.
     pub unfollowed_pkts: u64,
-    /// For each flow, the time at which the host that opened the connection got the answer to its first segment.
+    /// The time at which the opening host got the answer to its first segment, by flow.
     pub connected_ns: BTreeMap<usize, i64>,
-    /// IPv4 address of each host of the setup.
+    /// The IPv4 address of each host in the setup.
     pub addresses: Vec<u32>,
 }
 
 impl Programs {
-    /// Finds the flow of a packet that passes the wire of `host`, and returns the packet's parsed fields. None = the
-    /// packet does not belong to any program.
+    /// Parses a packet on the wire of `host`, and finds its flow. None means that the packet belongs to no program.
     pub fn follow(
         &mut self,
         books: &mut Books,

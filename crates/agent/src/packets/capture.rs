@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread that turns captured packets of hosts, and drops of links, into packet truth.
+//! The thread that turns captured packets and link drops into packet truth.
 //!
 //! The thread sleeps until data can be read ([`Wires`]). Departures are recorded immediately. Packet sockets deliver
-//! their blocks at different moments. An arrival or a drop is therefore processed only after the sender's wire has been
-//! read up to the same time.
+//! their blocks at different moments. An arrival or a drop is processed only after the sender's wire has been read up
+//! to the same time.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -31,23 +31,23 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Length of the headers of Ethernet and IP, and of the TCP header or the datagram number.
+/// The length of the Ethernet and IP headers, and of the TCP header or the datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
-/// Number of captured bytes for IPv6, including Ethernet's header.
+/// The number of captured bytes for IPv6, including the Ethernet header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
 const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
-/// If nothing reports a packet's arrival or drop for 60 s, the packet counts as lost. Until then, the packet and all
-/// later packets stay in memory.
+/// The time after which a packet without an arrival or drop report counts as lost, 60 s. Until this time, the packet
+/// and all later packets stay in memory.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// After the last packet, the run waits for this time. By then, the capture thread has received all frames and all
-/// reports of drops.
+/// The time for which the run waits after the last packet. The capture thread has received all frames and drop reports
+/// by the end of this time.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
-/// Counts that the thread needs at the end of the run.
+/// The counts that the thread needs at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
-    /// Packets inside links when the run ended; None = at least one link does not count them.
+    /// The packets inside links at the run's end. None means that at least one link does not count them.
     pub held_pkts: Option<u64>,
     pub lost_between_links: LostBetweenLinks,
 }
@@ -55,14 +55,14 @@ pub struct Held {
 /// A host whose wire is captured.
 struct Host {
     index: usize,
-    /// Run time up to which the host's wire has been read.
+    /// The run time up to which the wire has been read.
     read_until_ns: i64,
     arrivals: VecDeque<(usize, Seen)>,
     pcap: Option<PcapNg>,
 }
 
 impl Host {
-    /// Opens the wire, and the file for its packets if one was requested.
+    /// Opens the wire, and a file for its packets if requested.
     fn open(network: &Network, setup: &Setup, index: usize) -> Result<(Wire, Self)> {
         let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
         let file = match setup.observe.pcap {
@@ -81,8 +81,8 @@ impl Host {
         Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
     }
 
-    /// Processes a frame on the wire. A departure is recorded at once; an arrival waits until all earlier departures
-    /// are known.
+    /// Processes a frame on the wire. A departure is recorded immediately. An arrival waits until all earlier
+    /// departures are known.
     fn see(
         &mut self,
         t_ns: i64,
@@ -137,7 +137,7 @@ struct Dropped {
     loss: Loss,
 }
 
-/// State of the capture thread.
+/// The state of the capture thread.
 pub struct Capture {
     clock: Clock,
     ending: Arc<Ending>,
@@ -145,20 +145,20 @@ pub struct Capture {
     own_flows: usize,
     subflows: Subflows,
     programs: Programs,
-    /// Wires, indexed by position in `hosts`.
+    /// The wires, indexed by position in `hosts`.
     wires: Wires,
     hosts: Vec<Host>,
     ack_rows: Rows<AckWait>,
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
-    /// Cause for packets that have neither an arrival nor a drop report, and the number of such packets.
+    /// The cause for packets without an arrival or drop report, and the number of these packets.
     silence: u8,
     silent_pkts: u64,
     failures: Vec<String>,
 }
 
-/// The running thread.
+/// The running capture thread.
 pub struct Capturing {
     event: i32,
     held: Arc<Mutex<Held>>,
@@ -166,7 +166,7 @@ pub struct Capturing {
 }
 
 impl Capturing {
-    /// Ends the thread after the run and returns its results.
+    /// Ends the thread after the run. Returns its results.
     pub fn finish(self, held: Held) -> Result<Outcome> {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         let one = 1u64;
@@ -228,7 +228,7 @@ impl Capture {
         })
     }
 
-    /// Starts the capture thread. If the thread fails, the run fails at once.
+    /// Starts the capture thread. If the thread fails, the run fails immediately.
     pub fn start(self) -> Result<Capturing> {
         // SAFETY: this is a plain system call.
         let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
@@ -263,7 +263,7 @@ impl Capture {
         }
     }
 
-    /// Matches and settles packets, as far as the wires have been read.
+    /// Matches and settles packets as far as the wires have been read.
     fn conclude(&mut self, has_drops: bool) -> Result<()> {
         if has_drops {
             self.read_drops()?;
@@ -306,9 +306,9 @@ impl Capture {
         })
     }
 
-    /// Processes arrivals and drops before `until_ns`, sorted by time. If copies of a packet are indistinguishable, the
-    /// first report is assigned to the copy that was sent first. The caller has read all departures before `until_ns`,
-    /// but perhaps not those at exactly `until_ns`.
+    /// Processes the arrivals and drops before `until_ns`, sorted by time. Among indistinguishable copies of a packet,
+    /// the copy sent first gets the first report. The caller must have read all departures before `until_ns`.
+    /// Departures at `until_ns` may be missing.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
@@ -353,7 +353,7 @@ impl Capture {
         }
     }
 
-    /// Flow and direction of a packet dropped by a link.
+    /// Returns the flow and direction of a dropped packet.
     fn whose(&self, drop: &Dropped) -> Option<(usize, usize, Seen)> {
         let own = |p: &Parsed| p.flow < self.own_flows && self.books.flows[p.flow].kind == p.kind;
         if let Some(p) = drop.parsed.filter(own) {
@@ -379,8 +379,8 @@ impl Capture {
         result
     }
 
-    /// Decides what happened to packets without an arrival or drop report. Returns a warning or None, and the number of
-    /// packets that no counter of losses explains.
+    /// Decides what happened to packets without an arrival or drop report. Returns an optional warning, and the number
+    /// of packets that no loss counter explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -475,7 +475,7 @@ impl Capture {
     }
 }
 
-/// Records a packet that is settled. The packets of an account must be passed in the order in which they were sent.
+/// Records a settled packet. The packets of an account must be passed in send order.
 fn enter(
     account: usize,
     packet: &Packet,
@@ -490,8 +490,8 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// Row for a lost packet whose loss no link has reported. The time of the loss is unknown, so the row contains the
-/// packet's sending time.
+/// Returns the row for a lost packet whose loss no link has reported. The row contains the send time, because the time
+/// of the loss is unknown.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {

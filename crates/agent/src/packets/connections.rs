@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections of programs: finds the flow of a packet whose ports were not known in advance. This module has no side
-//! effects.
+//! The connections of programs: finds the flow of a packet with unknown ports. This module has no side effects.
 //!
-//! A connection is identified by protocol (TCP or UDP) and by the address and port of both ends. A TCP connection is
-//! also identified by the sequence number of its first segment. A SYN between the same ports with another sequence
-//! number therefore begins a new connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is
-//! seen. The new flow is numbered after the setup's flows.
+//! The protocol (TCP or UDP), both addresses and both ports identify a connection. A TCP connection is also identified
+//! by its first sequence number. A SYN between the same ports with another sequence number begins a new connection (RFC
+//! 9293, 3.4.1). A connection becomes a flow at its first packet. The new flow is numbered after the setup's flows.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -13,8 +11,8 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// The records of one connection need some 20 KiB. A run with more connections than this is assumed to be a mistake,
-/// and fails.
+/// The largest number of connections in a run. One connection's records need some 20 KiB. A run with more connections
+/// fails, because this is assumed to be a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
 /// The hosts and ports of a flow of kind program.
@@ -29,23 +27,23 @@ struct Program {
 /// A connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
-    /// Flow of kind program to which the connection belongs.
+    /// The flow of kind program to which the connection belongs.
     pub program: usize,
     pub is_tcp: bool,
     pub source_port: u16,
     pub destination_port: u16,
-    /// Host that sent the connection's first packet: 0 = the flow's source, 1 = its destination.
+    /// The host that sent the connection's first packet. 0 means the flow's source, 1 its destination.
     pub opened_by: usize,
 }
 
 impl Connection {
-    /// Whether `other` is between the same hosts and ports, but is another connection.
+    /// Returns whether `other` is another connection between the same hosts and ports.
     pub fn has_ports_of(&self, other: &Self) -> bool {
         let ends = |c: &Self| (c.program, c.is_tcp, c.source_port, c.destination_port);
         ends(self) == ends(other)
     }
 
-    /// Kind of flow under which the connection is recorded.
+    /// Returns the kind of flow that records the connection.
     pub fn kind(&self) -> FlowKind {
         if self.is_tcp {
             FlowKind::Tcp
@@ -55,20 +53,20 @@ impl Connection {
     }
 }
 
-/// A connection that was seen in the run, whether or not it has ended.
+/// A connection that the run has seen, ended or not.
 #[derive(Debug, Clone)]
 pub struct Lived {
     pub flow: usize,
     pub connection: Connection,
-    /// Times of the connection's first and last packet.
+    /// The times of the connection's first and last packet.
     pub start_ns: i64,
     pub stop_ns: i64,
-    /// Congestion control of the socket at the flow's source. None = UDP, or the socket was never sampled.
+    /// The congestion control of the socket at the flow's source. None means UDP, or a socket that was never sampled.
     pub congestion_control: Option<String>,
 }
 
 impl Lived {
-    /// Entry of the connection in `end.json`.
+    /// Returns the connection's entry in `end.json`.
     pub fn described(&self) -> Value {
         let c = &self.connection;
         json!({
@@ -80,11 +78,11 @@ impl Lived {
     }
 }
 
-/// Where a packet belongs: its flow and its direction.
+/// The flow and direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub flow: usize,
-    /// 0 = from the flow's source, 1 = to the source.
+    /// The direction. 0 means from the flow's source, 1 to the source.
     pub direction: usize,
     /// Whether the packet is the first of its connection.
     pub is_new: bool,
@@ -94,17 +92,17 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Connections {
     programs: Vec<Program>,
-    /// Number of the first connection's flow.
+    /// The number of the first connection's flow.
     first_flow: usize,
     all: Vec<Connection>,
-    /// For each host and pair of ends, the latest connection of which this host has seen a packet.
+    /// The latest connection of which a host has seen a packet, by host and pair of ends.
     latest: BTreeMap<(usize, Tuple), usize>,
-    /// TCP connections, by their ends and their initial sequence number.
+    /// The TCP connections, by their ends and their initial sequence number.
     opened: BTreeMap<(Tuple, u32), usize>,
 }
 
 impl Connections {
-    /// Creates the list without connections, for the setup's flows of kind program.
+    /// Creates an empty list for the setup's flows of kind program.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
@@ -124,18 +122,18 @@ impl Connections {
         }
     }
 
-    /// Whether the setup has no programs.
+    /// Returns whether the setup has no programs.
     pub fn is_idle(&self) -> bool {
         self.programs.is_empty()
     }
 
-    /// Connections in the order of their flows.
+    /// Returns the connections in the order of their flows.
     pub fn all(&self) -> &[Connection] {
         &self.all
     }
 
-    /// Finds the connection of a packet that passes a host. If the packet opens a connection, adds this connection.
-    /// None = the packet is not between two hosts of the same program flow.
+    /// Finds the connection of a packet that passes a host. A packet that opens a connection adds it. None means that
+    /// the packet is not between two hosts of a program flow.
     pub fn pass(&mut self, host: usize, packet: &Foreign) -> Option<Place> {
         let (program, direction) = self.program_of(packet.tuple)?;
         let ends = packet.tuple.both_ways();
@@ -165,14 +163,14 @@ impl Connections {
         Some(self.place(index, direction, known.is_none()))
     }
 
-    /// Finds the connection of a packet that `host` sent and a link dropped.
+    /// Finds the connection of a dropped packet that `host` sent.
     pub fn find(&self, host: usize, packet: &Foreign) -> Option<Place> {
         let (_, direction) = self.program_of(packet.tuple)?;
         let index = *self.latest.get(&(host, packet.tuple.both_ways()))?;
         Some(self.place(index, direction, false))
     }
 
-    /// Whether an address belongs to a program's host.
+    /// Returns whether an address belongs to a program's host.
     pub fn has_host(&self, address: u32) -> bool {
         self.programs.iter().any(|p| p.source == address || p.destination == address)
     }
@@ -181,8 +179,8 @@ impl Connections {
         Place { flow: self.first_flow + index, direction, is_new }
     }
 
-    /// Finds the program flow that uses one of the ports. If no flow uses the ports, the first program flow between the
-    /// two hosts is used. Also returns the packet's direction.
+    /// Finds the program flow that uses one of the ports, and the packet's direction. If no flow uses the ports, the
+    /// first program flow between the two hosts is used.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

@@ -1,44 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Delays of all packets of a flow, counted in narrow bins while packets pass: one-way delays of both directions, and
-//! round trips. This module has no side effects.
+//! The delays of all packets of a flow, counted in narrow bins: one-way delays of both directions, and round trips.
+//! This module has no side effects.
 //!
-//! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
-//! Among the packets that are sent after the data packet's arrival, the return packet is the first that is not lost
-//! (see python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
-//! reported in order of sending, and each only after it is known whether the packet arrived. When a return packet is
-//! reported, all data packets that arrived before the return packet left have been reported. Data packets therefore
-//! wait in a queue for their return packets.
+//! A data packet's round trip is the sum of its own one-way delay and a return packet's one-way delay. The return
+//! packet is the first packet sent after the data packet's arrival that is not lost (see
+//! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
+//! reported in send order, once it is known whether they arrived. All data packets that arrived before a return packet
+//! left are reported before it. Data packets wait in a queue for their return packets.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
 use leowarp_timeline::setup::FlowKind;
 use std::collections::VecDeque;
 
-/// Value of `quantity` for round trips. For a one-way delay, `quantity` is the direction of the packets.
+/// The value of `quantity` for round trips. For a one-way delay, `quantity` is the packets' direction.
 pub const ROUND_TRIP: u8 = 2;
 
-/// Bins per octave: no bin is wider than 1/128 of its delays.
+/// The number of bins per octave, as a power of two. No bin is wider than 1/128 of its delays.
 const OCTAVE_BITS: u32 = 7;
-/// No bin is wider than 2^13 ns = 8.192 us.
+/// The maximum width of a bin, 2^13 ns = 8.192 us.
 const WIDEST_BITS: u32 = 13;
-/// Number of bins allocated together: 4 KiB.
+/// The number of bins allocated together, 4 KiB.
 const PAGE: usize = 1024;
-/// Number of entries that are reserved at the start for each histogram and each queue. Unused entries cost no memory.
-/// If entries were allocated one by one, they would lie behind the allocator's large buffers, and would prevent those
-/// buffers from growing in place. The first touch of four pages of memory costs 40 us, as much as counting 2,000
-/// packets.
+/// The number of entries reserved at the start for each histogram and each queue. Unused entries cost no memory.
+/// Entries allocated one by one would lie behind the allocator's large buffers, and prevent those from growing in
+/// place. The first touch of four pages costs 40 us, as much as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
-/// Entry of `Histogram::numbers` for a missing page.
+/// The entry of `Histogram::numbers` for a missing page.
 const NO_PAGE: u32 = u32::MAX;
 
-/// Number of packets per bin of delay.
+/// The number of packets in each bin of delay.
 #[derive(Debug)]
 pub struct Histogram {
-    /// For each page of bins, its index in `pages`.
+    /// The index in `pages` of each page of bins.
     numbers: Vec<u32>,
-    /// Counters of the bins. An overflow of a counter would be detected, because the total must equal the number of
-    /// arrivals.
+    /// The counters of the bins. An overflow is detected, because the total must equal the number of arrivals.
     pages: Vec<[u32; PAGE]>,
 }
 
@@ -49,8 +46,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one packet with this delay. If the bin's counter overflows, metrics/conservation.py detects this: it
-    /// compares the sum of the counts with the arrivals.
+    /// Counts a packet with this delay. metrics/conservation.py detects an overflow, because it compares the sum of the
+    /// counts with the arrivals.
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);
@@ -60,7 +57,7 @@ impl Histogram {
         *bin = bin.wrapping_add(1);
     }
 
-    /// A separate function, so that no page is allocated on the caller's stack.
+    /// Allocates a page. The function is separate, so that no page is allocated on the caller's stack.
     #[cold]
     #[inline(never)]
     fn make(&mut self, page: usize) -> u32 {
@@ -73,7 +70,7 @@ impl Histogram {
         number
     }
 
-    /// Rows for all bins that contain packets, in order of delay.
+    /// Returns the rows of all bins with packets, in order of delay.
     fn rows(&self, flow: u32, quantity: u8) -> impl Iterator<Item = DelayBin> + '_ {
         let pages = self.numbers.iter().enumerate().filter(|page| *page.1 != NO_PAGE);
         let pages = pages.map(|(i, &number)| (i, &self.pages[number as usize]));
@@ -88,7 +85,7 @@ impl Histogram {
     }
 }
 
-/// Exact minimum, maximum and sum of delays, which the bins do not contain.
+/// The exact minimum, maximum and sum of delays, which the bins do not contain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     pub min_ns: i64,
@@ -103,8 +100,8 @@ impl Extremes {
     }
 }
 
-/// Index of the bin that contains a delay. Within an octave, all bins have the same width; from 2^20 ns on, all bins
-/// have the maximum width.
+/// Returns the index of a delay's bin. All bins of an octave have the same width. From 2^20 ns on, bins have the
+/// maximum width.
 fn place(delay_ns: i64) -> usize {
     assert!(delay_ns >= 0, "a packet arrived {} ns before it left", -delay_ns);
     let ns = delay_ns as u64;
@@ -112,7 +109,7 @@ fn place(delay_ns: i64) -> usize {
     ((u64::from(bits) << OCTAVE_BITS) + (ns >> bits)) as usize
 }
 
-/// The smallest delay of a bin.
+/// Returns the smallest delay of a bin.
 fn lower_ns(place: usize) -> i64 {
     let bits = ((place >> OCTAVE_BITS) as u32).saturating_sub(1).min(WIDEST_BITS);
     ((place - ((bits as usize) << OCTAVE_BITS)) as i64) << bits
@@ -122,22 +119,21 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// Round trips of a TCP flow, whose packets are acknowledged by packets of the opposite direction. None = the flow
-    /// is not TCP.
+    /// The round trips of a TCP flow, whose packets are acknowledged by the opposite direction. None means that the
+    /// flow is not TCP.
     round_trips: Option<RoundTrips>,
 }
 
 #[derive(Debug)]
 struct RoundTrips {
-    /// For each data packet that has no return packet yet: arrival time and delay, in order of arrival.
+    /// The arrival time and delay of each data packet without a return packet, in order of arrival.
     waiting: VecDeque<(i64, i64)>,
     answered: Histogram,
     extremes: Option<Extremes>,
 }
 
 impl Delays {
-    /// Creates the delays of a flow. Round trips are counted only for TCP; those of pings are stored one by one in
-    /// `echoes`.
+    /// Creates the delays of a flow. Round trips are counted only for TCP. `echoes` stores each round trip of a ping.
     pub fn new(kind: FlowKind) -> Self {
         let round_trips = (kind == FlowKind::Tcp).then(|| RoundTrips {
             waiting: VecDeque::with_capacity(WAITING),
@@ -154,7 +150,7 @@ impl Delays {
         }
     }
 
-    /// Records a packet that is settled. Calls for one direction must be in order of sending.
+    /// Records a settled packet. Calls for one direction must be in send order.
     pub fn enter(&mut self, direction: u8, packet: &Packet) {
         let Some(received_ns) = packet.received_ns else { return };
         let delay_ns = received_ns - packet.sent_ns;
@@ -167,13 +163,12 @@ impl Delays {
         }
     }
 
-    /// Minimum, maximum and sum of the round trips; None if there are none.
+    /// Returns the minimum, maximum and sum of the round trips. None means no round trips.
     pub fn round_trips(&self) -> Option<Extremes> {
         self.round_trips.as_ref()?.extremes
     }
 
-    /// Rows of the table `delays` for a flow: the bins of each quantity, and then the number of data packets without a
-    /// return packet.
+    /// Returns the rows of the table `delays` for a flow. The last row counts the data packets without a return packet.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
         let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
         let trips = self.round_trips.iter();

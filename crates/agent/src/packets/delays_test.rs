@@ -79,8 +79,8 @@ fn probes_have_one_way_delays_alone() {
     }
 }
 
-/// Packets of one direction. Each element contains the interval since the previous packet and, if the packet arrives,
-/// its delay.
+/// Returns a strategy for the packets of one direction. Each element contains the interval since the previous packet,
+/// and the delay if the packet arrives.
 fn direction() -> impl Strategy<Value = Vec<Packet>> {
     let one = (0i64..2_000, prop_oneof![4 => (1i64..5_000_000).prop_map(Some), 1 => Just(None)]);
     prop::collection::vec(one, 0..60).prop_map(|all| {
@@ -93,8 +93,8 @@ fn direction() -> impl Strategy<Value = Vec<Packet>> {
     })
 }
 
-/// Reports packets up to each instant as the capture does: first the arrivals of data packets, in order of arrival, and
-/// then for each direction the settled packets, in order of sending.
+/// Reports packets up to each instant as the capture does: first the arrivals of data packets, then the settled packets
+/// of each direction.
 fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
     let mut delays = Delays::new(FlowKind::Tcp);
     let mut arrivals: Vec<_> = data.iter().filter(|p| p.received_ns.is_some()).collect();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parses a captured frame: finds the flow of its packet, and the fields that distinguish this packet from others. This
-//! module has no side effects.
+//! Parses a captured frame: the flow of its packet, and the fields that identify the packet. This module has no side
+//! effects.
 
 use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Source port of flow 0; flow f uses `SOURCE_PORT` + f.
+/// The source port of flow 0. Flow f uses `SOURCE_PORT` + f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// Destination port of flow 0; flow f uses `DESTINATION_PORT` + f. For a ping, f is the ICMP identifier.
+/// The destination port of flow 0. Flow f uses `DESTINATION_PORT` + f. For a ping, f is the ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
-/// Maximum number of flows in a run. More flows would not fit between the two port ranges.
+/// The maximum number of flows in a run. More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
 
 const IPPROTO_ICMP: u8 = 1;
@@ -26,17 +26,17 @@ const ETHERNET_BYTES: usize = 14;
 
 /// A captured frame.
 pub struct Frame<'a> {
-    /// Time on the real-time clock.
+    /// The time of the real-time clock.
     pub real_ns: i64,
     pub outgoing: bool,
-    /// Length of the whole frame on the wire.
+    /// The length of the whole frame on the wire.
     pub frame_bytes: u32,
-    /// Captured bytes, beginning with the Ethernet header.
+    /// The captured bytes from the Ethernet header on.
     pub data: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// The frame's IP packet, if it contains one.
+    /// Returns the frame's IP packet, if it contains one.
     pub fn ip(&self) -> Option<&[u8]> {
         let kind = self.data.get(12..ETHERNET_BYTES)?;
         (kind == [8, 0] || kind == [0x86, 0xdd]).then(|| &self.data[ETHERNET_BYTES..])
@@ -48,14 +48,14 @@ impl Frame<'_> {
 pub struct Parsed {
     pub kind: FlowKind,
     pub flow: usize,
-    /// 0 = from the flow's source, 1 = to the source.
+    /// The direction. 0 means from the flow's source, 1 to the source.
     pub direction: usize,
     pub seen: Seen,
-    /// Window field of the TCP header; 0 for other protocols.
+    /// The window field of the TCP header. 0 for other protocols.
     pub window: u16,
 }
 
-/// The two ends of a packet of a program. Each end is the last four bytes of the address, and the port.
+/// The two ends of a program's packet. Each end consists of the last four bytes of the address, and the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     pub is_tcp: bool,
@@ -64,23 +64,23 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The packet's two ends, sorted, so that both directions of a connection give the same result.
+    /// Returns the packet's two ends, sorted. Both directions of a connection give the same result.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
 }
 
-/// A packet that belongs to none of the agent's own flows.
+/// A packet of none of the agent's own flows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// Window field of the TCP header, as in [`Parsed`].
+    /// The window field of the TCP header, as in [`Parsed`].
     pub window: u16,
 }
 
-/// Packets of UDP are distinguished by identification, length, the UDP header and the first bytes of the payload. The
-/// digest covers the IP packet up to byte 40, because a link's report of a dropped packet ends there.
+/// The end of the digest over a UDP packet. Identification, length, UDP header and first payload bytes distinguish
+/// these packets. The digest ends at byte 40 of the IP packet, because a link's drop report ends there.
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -98,8 +98,8 @@ impl Fields<'_> {
         short::is_ipv6(self.0)
     }
 
-    /// Length of the IP header, and the fields that every packet has. IPv6 packets have no identification. For IPv6, a
-    /// digest of the bytes after the IP header takes the place of the identification.
+    /// Returns the length of the IP header, and the common fields of every packet. IPv6 packets have no identification.
+    /// A digest of the bytes after the IPv6 header replaces the identification.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
         let (head, ip_id) = match self.0.first()? >> 4 {
             4 => (usize::from(self.0[0] & 15) * 4, self.half(4)?),
@@ -116,19 +116,19 @@ impl Fields<'_> {
         self.0[if self.is_short() { 6 } else { 9 }]
     }
 
-    /// The last four bytes of the source address and of the destination address.
+    /// Returns the last four bytes of the source and destination addresses.
     fn addresses(&self) -> Option<(u32, u32)> {
         let at = if self.is_short() { 8 } else { 12 };
         Some((self.word(at)?, self.word(at + 4)?))
     }
 
-    /// Payload of a packet in bytes: what remains after the IP header and after a transport header of `header` bytes.
+    /// Returns the payload length after the IP header and a transport header of `header` bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         let (bytes, header) = if self.is_short() { (self.half(4)?, header) } else { (self.half(2)?, head + header) };
         u32::from(bytes).checked_sub(header as u32)
     }
 
-    /// Fills in the fields of `seen` from a TCP header, and returns the window field.
+    /// Fills in the fields of `seen` from a TCP header. Returns the window field.
     fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
         seen.seq = self.word(head + 4)?;
         seen.flags = *self.0.get(head + 13)?;
@@ -138,8 +138,8 @@ impl Fields<'_> {
     }
 }
 
-/// Parses a program's packet. `ip` is the packet from its IP header on; a packet of IPv6 is in its short form. None =
-/// the packet is neither TCP nor UDP, or is a fragment other than the first.
+/// Parses a program's packet. `ip` is the packet from its IP header on. An IPv6 packet is in its short form. None means
+/// that the packet is neither TCP nor UDP, or is a later fragment.
 pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;
     let fields = Fields(ip);
@@ -167,8 +167,8 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Whether a packet is an ICMP error, with which a kernel reports an undeliverable packet, such as a datagram to a
-/// program that has ended.
+/// Returns whether a packet is an ICMP error. A kernel sends one for an undeliverable packet, such as a datagram to an
+/// ended program.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
@@ -179,13 +179,13 @@ pub fn is_icmp_error(ip: &[u8]) -> bool {
     ip.get(9) == Some(&IPPROTO_ICMP) && ip.get(usize::from(ip[0] & 15) * 4).is_some_and(|kind| ERRORS.contains(kind))
 }
 
-/// FNV-1a, 32 bits.
+/// Returns the 32-bit FNV-1a hash.
 fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Parses a packet. `ip` is the packet from its IP header on; a packet of IPv6 is in its short form. None = the packet
-/// belongs to no flow of the agent. `ip` needs only the packet's first 40 bytes.
+/// Parses a packet. `ip` is the packet from its IP header on, of which the first 40 bytes are needed. An IPv6 packet is
+/// in its short form. None means that the packet belongs to no flow of the agent.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes rows for settled packets, and keeps the sums per direction of a flow that must agree.
+//! Writes rows for settled packets, and keeps the packet sums of each direction of a flow.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -11,7 +11,7 @@ use leowarp_timeline::setup::{FlowKind, Packets, Setup};
 use leowarp_timeline::Event;
 use std::collections::BTreeMap;
 
-/// Width of a bin of the table `bins`.
+/// The width of a bin of the table `bins`.
 pub const BIN_NS: i64 = 50_000_000;
 
 const BECAUSE_WINDOW: u8 = 1;
@@ -19,7 +19,7 @@ const BECAUSE_LATE: u8 = 2;
 const BECAUSE_LOST: u8 = 4;
 const BECAUSE_RETRANSMISSION: u8 = 8;
 
-/// Counts of packets and of payload bytes.
+/// The counts of packets and payload bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Sum {
     pub pkts: u64,
@@ -34,18 +34,18 @@ impl Sum {
     }
 }
 
-/// Sums over all packets in one direction of a flow, by what happened to them.
+/// The sums over all packets in one direction of a flow.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub sent: Sum,
     pub received: Sum,
-    /// One entry per cause of loss. The entry at index i is for cause i + 1.
+    /// The lost packets by cause. The entry at index i is for cause i + 1.
     pub lost: [Sum; 5],
     pub in_flight: Sum,
 }
 
 impl Totals {
-    /// Whether sent = received + lost + in flight, both in packets and in bytes.
+    /// Returns whether sent = received + lost + in flight, both in packets and in bytes.
     pub fn adds_up(&self) -> bool {
         let parts = self.lost.iter().chain([&self.received, &self.in_flight]);
         let (pkts, bytes) = parts.fold((0, 0), |(p, b), s| (p + s.pkts, b + s.bytes));
@@ -60,8 +60,7 @@ struct Account {
     kind: FlowKind,
     bin: Option<Bin>,
     totals: Totals,
-    /// Paths on which packets of this direction leave, in order of time, and the number of paths that have been in
-    /// force so far.
+    /// The paths of this direction's packets in order of time, and the number of paths valid so far (`path`).
     paths: Vec<(i64, Option<u32>)>,
     path: usize,
     window: usize,
@@ -73,7 +72,7 @@ pub struct Ledger {
     packets: Packets,
     windows_ns: Vec<(i64, i64)>,
     accounts: Vec<Account>,
-    /// One entry per flow.
+    /// The delays of each flow.
     delays: Vec<Delays>,
     bins: Rows<Bin>,
     delay_bins: Rows<DelayBin>,
@@ -154,8 +153,7 @@ impl Ledger {
         self.delays[flow].arrived(packet);
     }
 
-    /// Records a packet that is settled. The packets of an account (2 * flow + direction) must be passed in the order
-    /// in which they were sent.
+    /// Records a settled packet. The packets of an account (2 * flow + direction) must be passed in send order.
     pub fn enter(&mut self, account: usize, packet: &Packet) -> Result<()> {
         let a = &mut self.accounts[account];
         a.totals.sent.add(packet.len_bytes);

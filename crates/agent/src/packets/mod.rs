@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets at both ends of every flow: their capture, parsing and matching.
+//! The capture, parsing and matching of packets at both ends of every flow.
 
 pub mod acks;
 pub mod books;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes a pcapng file with one interface. Times in the file are relative to the run's start. Reference:
+//! Writes a pcapng file with one interface. The times in the file are relative to the run's start. Reference:
 //! draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
 
 use crate::base::error::Result;
 use crate::base::table::Output;
 use crate::packets::frame::Frame;
 
-/// The file.
+/// A pcapng file.
 #[derive(Debug)]
 pub struct PcapNg(Output);
 
 impl PcapNg {
-    /// Writes the section block, and the interface block with the interface's name. Frames may have at most
-    /// `snap_bytes` bytes.
+    /// Creates the file with the section block, and the interface block with the interface's name. Frames may have at
+    /// most `snap_bytes` bytes.
     pub fn create(file: &str, interface: &str, snap_bytes: u32) -> Result<Self> {
         let mut output = Output::create(file)?;
         begin(output.buffer(), interface, snap_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A set of byte offsets, stored as sorted ranges that neither overlap nor touch. A stream without holes is one range.
+//! A set of byte offsets, stored as sorted ranges that do not overlap or touch. A stream without holes is one range.
 
-/// The set.
+/// A set of byte offsets.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Ranges {
     ranges: Vec<(i64, i64)>,
@@ -9,12 +9,12 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Number of offsets in the set.
+    /// Returns the number of offsets in the set.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Adds `start..end`.
+    /// Adds the offsets `start..end`.
     pub fn insert(&mut self, start: i64, end: i64) {
         if start >= end {
             return;
@@ -35,7 +35,7 @@ impl Ranges {
         self.ranges.splice(first..after, [merged]);
     }
 
-    /// Whether the set contains all of `start..end`.
+    /// Returns whether the set contains all of `start..end`.
     pub fn contains(&self, start: i64, end: i64) -> bool {
         let i = self.ranges.partition_point(|r| r.1 < end);
         self.ranges.get(i).is_some_and(|r| r.0 <= start && end <= r.1)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures how first transmissions of each flow are reordered (RFC 4737, RFC 5236): in the whole run, in windows of
-//! sending time, and around each change of the flow's path.
+//! Measures how each flow's first transmissions are reordered (RFC 4737, RFC 5236): in the run, in windows of send
+//! time, and around path changes.
 //!
-//! The run, each window and each route change is a scope. The packets of a scope form a sequence of their own, in which
-//! they are numbered from 0 in order of sending. Each scope has a meter, which measures arrivals as they happen; the
-//! packets themselves are not stored. A scope is complete when a packet that was sent after the scope's end is settled.
-//! Packets are settled in order of sending, so all packets of the scope are settled before this packet.
+//! The run, each window and each route change is a scope. The packets of a scope form a separate sequence, numbered
+//! from 0 in send order. Each scope has a meter, which measures arrivals as they happen. Packets are not stored. A
+//! scope is complete when a packet sent after the scope's end is settled. Packets are settled in send order, so all
+//! packets of the scope are settled before.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -21,7 +21,7 @@ const WHOLE: u8 = 0;
 const WINDOW: u8 = 1;
 const CHANGE: u8 = 2;
 
-/// Settings of the measurement, for all flows.
+/// The measurement of all flows.
 pub struct Reordering {
     flows: Vec<Sequence>,
     rows: Rows<ReorderingRow>,
@@ -32,9 +32,9 @@ pub struct Reordering {
 struct Sequence {
     settings: Settings,
     window_ns: Option<i64>,
-    /// For each route change: its number, and the half-open interval of sending times around it.
+    /// The number of each route change, and the half-open interval of send times around it.
     changes_ns: Vec<(u32, (i64, i64))>,
-    /// Number of route changes whose interval has begun.
+    /// The number of route changes whose interval has begun.
     changes_seen: usize,
     whole: Scope,
     windows: VecDeque<Scope>,
@@ -47,7 +47,7 @@ struct Scope {
     number: u32,
     from_ns: i64,
     to_ns: i64,
-    /// Position of the scope's first packet among the flow's first transmissions.
+    /// The position of the scope's first packet among the first transmissions.
     first: u32,
     sent_pkts: u64,
     meter: Meter,
@@ -132,7 +132,7 @@ impl Sequence {
         }
     }
 
-    /// Removes and returns the next scope that is complete at `t_ns`; None = there is none.
+    /// Removes and returns the next scope that is complete at `t_ns`, or None.
     fn over(&mut self, t_ns: i64) -> Option<Scope> {
         let mut scopes = [&mut self.windows, &mut self.changes].into_iter();
         scopes.find(|s| s.front().is_some_and(|s| s.to_ns <= t_ns)).and_then(VecDeque::pop_front)
@@ -140,7 +140,7 @@ impl Sequence {
 }
 
 impl Reordering {
-    /// Opens both tables, and creates each flow's scopes: the run, the windows and the route changes.
+    /// Opens both tables, and creates the scopes of each flow.
     pub fn create(
         setup: &Setup,
         events: &[Event],
@@ -240,7 +240,7 @@ impl Reordering {
     }
 }
 
-/// Number and time of each route change of a flow's data packets, with the timeline's numbers.
+/// Returns the timeline's number and the time of each route change of a flow's data packets.
 fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
     events

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const WINDOW_NS: i64 = 10;
 const AROUND_NS: (i64, i64) = (3, 8);
 
-/// Setup of two hosts, with one flow in each direction.
+/// Returns a setup of two hosts, with one flow in each direction.
 fn setup() -> Setup {
     let flow = |source: usize| {
         serde_json::json!({"kind": "tcp", "source": source, "destination": 1 - source, "congestion_control": "cubic",
@@ -26,8 +26,8 @@ fn setup() -> Setup {
     Setup::from_json(text.to_string().as_bytes()).unwrap()
 }
 
-/// Events of kind `path` between the hosts of the first flow. `changes` contains the time and the number of each route
-/// change.
+/// Returns the events of kind `path` between the hosts of the first flow. `changes` contains the time and number of
+/// each route change.
 fn paths(setup: &Setup, changes: &[(i64, u32)]) -> Vec<Event> {
     let record = |t_ns: i64, source: u32, change: u32| {
         let mut out = t_ns.to_le_bytes().to_vec();
@@ -49,8 +49,7 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// A packet of the test: it is sent at twice its number. The packet arrives, or is known to be lost, at the odd time
-/// `at`.
+/// A packet of the test, sent at twice its number. The packet arrives, or is known to be lost, at the odd time `at`.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,
@@ -62,7 +61,7 @@ fn sent_ns(place: usize) -> i64 {
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// The definition, applied directly: each scope's packets are numbered from 0, and a separate meter measures them.
+/// Applies the definition directly: a separate meter for each scope, with packets numbered from 0.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

@@ -2,7 +2,7 @@
 //! Captures an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
 //! The kernel delivers a thousand packets or more per block, so one system call serves many packets. Virtual time
-//! pauses while the reader processes a block, so the ring cannot overflow although it has only a few blocks.
+//! pauses while the reader processes a block, so a few blocks are enough.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCK_BYTES: usize = 1 << 18;
 const BLOCKS: usize = 8;
 const FRAME_BYTES: usize = 2048;
-/// Timeout in ms of a block that is not full; the block is delivered after twice the timeout at most.
+/// The timeout of a block that is not full, in ms. The block is delivered after twice the timeout at most.
 pub const RETIRE_MS: u32 = 500;
 
 const SOL_PACKET: i32 = 263;
@@ -24,8 +24,8 @@ const TP_STATUS_KERNEL: u32 = 0;
 const TP_STATUS_USER: u32 = 1;
 const ETH_P_ALL: u16 = 3;
 const PACKET_OUTGOING: u8 = 4;
-/// Offset of the packet's type in a frame: sizeof(struct tpacket3_hdr), plus 10. The header is followed by a
-/// sockaddr_ll, which contains the type at offset 10.
+/// The offset of the packet type in a frame: sizeof(struct tpacket3_hdr) plus 10. A sockaddr_ll follows the header,
+/// with the type at offset 10.
 const PACKET_TYPE_AT: usize = 48 + 10;
 
 /// A capture ring on one interface.
@@ -39,8 +39,7 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Captures all frames of an interface in the calling thread's namespace. Keeps the first `snap_bytes` of each
-    /// frame.
+    /// Captures the first `snap_bytes` of each frame of an interface in the calling thread's namespace.
     pub fn open(ifindex: u32, snap_bytes: u32) -> Result<Self> {
         #[repr(C)]
         struct Request {
@@ -97,12 +96,12 @@ impl Ring {
         }
     }
 
-    /// Descriptor for poll(2).
+    /// Returns the descriptor for poll(2).
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Processes the blocks that are ready.
+    /// Processes the ready blocks.
     pub fn drain(&mut self, mut each: impl FnMut(&Frame) -> Result<()>) -> Result<()> {
         loop {
             // SAFETY: after the kernel has set USER, it does not touch the block until the reader sets KERNEL. The
@@ -133,7 +132,7 @@ impl Ring {
         }
     }
 
-    /// Number of frames that were dropped since the last call because the ring was full.
+    /// Returns the number of frames dropped since the last call because the ring was full.
     pub fn dropped(&self) -> Result<u32> {
         let mut statistics = [0u32; 3];
         let mut size = size_of_val(&statistics) as u32;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The short form of an IPv6 packet: forty bytes that identify the packet. For each dropped IPv6 packet, a link reports
-//! the short form (guest/links/leolink_drops.c). This module has no side effects.
+//! The short form of an IPv6 packet: forty bytes that identify the packet. A link reports the short form of each
+//! dropped IPv6 packet (guest/links/leolink_drops.c). This module has no side effects.
 
-/// Length of the short form.
+/// The length of the short form.
 pub const SHORT_BYTES: usize = 40;
-/// The short form is made from this number of bytes of a packet, beginning at the IP header.
+/// The number of bytes from the IP header on that the short form is made from.
 pub const NEEDED_BYTES: usize = 68;
-/// Offset in the short form of the header that follows the IPv6 header.
+/// The offset of the header after the IPv6 header in the short form.
 pub const HEAD_BYTES: usize = 16;
 
-/// Pieces of the packet that form the short form: offset in the packet, length, offset in the short form. From the IPv6
-/// header, the pieces are the first eight bytes and the last four bytes of each address. From the header that follows,
-/// the pieces are the first sixteen bytes, and eight bytes at offset 20.
+/// The pieces of the short form: offset in the packet, length, offset in the short form. The IPv6 header gives its
+/// first eight bytes and the last four bytes of each address. The next header gives its first sixteen bytes, and eight
+/// bytes at offset 20.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
-/// Whether the packet `ip` is IPv6; `ip` begins at the IP header.
+/// Returns whether a packet is IPv6. `ip` begins at the IP header.
 pub fn is_ipv6(ip: &[u8]) -> bool {
     ip.first().is_some_and(|first| first >> 4 == 6)
 }
 
-/// The short form of a packet. Bytes that the packet does not have are 0.
+/// Returns the short form of a packet. Missing bytes of the packet are 0.
 pub fn short(ip: &[u8]) -> [u8; SHORT_BYTES] {
     let mut out = [0; SHORT_BYTES];
     for (from, length, to) in PIECES {

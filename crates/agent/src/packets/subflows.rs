@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets of subflows of Multipath TCP. The kernel chooses the source port of a further subflow, so a packet's flow is
-//! found by its addresses and the connection's destination port. This module has no side effects.
+//! The packets of Multipath TCP subflows. The kernel chooses the source port of a further subflow, so the addresses and
+//! the destination port identify a packet's flow. This module has no side effects.
 
 use crate::packets::frame::{self, Foreign, Parsed, DESTINATION_PORT};
 use leowarp_timeline::setup::{FlowKind, Setup};
 use std::collections::BTreeMap;
 
-/// Number of the flow, by source address, destination address and destination port; empty = no flow uses Multipath TCP.
+/// The flow numbers by source address, destination address and destination port. Empty means that no flow uses
+/// Multipath TCP.
 pub struct Subflows(BTreeMap<(u32, u32, u16), usize>);
 
 impl Subflows {
-    /// The subflows that the setup lists.
+    /// Returns the subflows that the setup lists.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let flows = setup.flows.iter().enumerate().filter(|(_, flow)| flow.is_mptcp);
@@ -21,7 +22,7 @@ impl Subflows {
         Self(flows.map(key).collect())
     }
 
-    /// Parses a packet that begins at its IP header. None = the packet belongs to no subflow.
+    /// Parses a packet from its IP header on. None means that the packet belongs to no subflow.
     pub fn parse(&self, t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         if self.0.is_empty() {
             return None;

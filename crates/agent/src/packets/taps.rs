@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the packets at the interfaces of hosts from taps in the guest kernel (guest/tap/taps.c). The frames of all
-//! interfaces come in one sequence. The reader wakes only when the processor is idle, so it does not delay any packet.
+//! Reads the packets of hosts' interfaces from taps in the guest kernel (guest/tap/taps.c). The frames of all
+//! interfaces come in one sequence. The reader wakes only when the processor is idle, so it delays no packet.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::Frame;
@@ -10,19 +10,19 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 const FILE: &str = "/proc/leolink/taps";
-/// CHUNK_BYTES in taps.c.
+/// The value of CHUNK_BYTES in taps.c.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Size of struct tap_record.
+/// The size of struct tap_record.
 const RECORD_BYTES: usize = 24;
 
-/// Taps on interfaces, each with a number.
+/// The taps on interfaces, each with a number.
 pub struct Taps {
     file: File,
     chunk: Vec<u8>,
 }
 
 impl Taps {
-    /// Opens the file of the taps, without adding a tap. `None` = this guest kernel has no taps.
+    /// Opens the file of the taps, without a tap. None means that this guest kernel has no taps.
     pub fn open() -> Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(FILE) {
             Ok(file) => Ok(Some(Self { file, chunk: vec![0; CHUNK_BYTES] })),
@@ -31,21 +31,20 @@ impl Taps {
         }
     }
 
-    /// Adds a tap on an interface of the calling thread's namespace. The tap captures the first `snap_bytes` of each
-    /// frame.
+    /// Adds a tap that captures the first `snap_bytes` of each frame of an interface in the calling thread's namespace.
     pub fn add(&mut self, ifindex: u32, number: usize, snap_bytes: u32) -> Result<()> {
         let wanted: Vec<u8> = [ifindex, number as u32, snap_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let attempt = || format!("tap interface {ifindex} (write to {FILE})");
         self.file.write_all(&wanted).map_err(|source| Error::Kernel { attempt: attempt(), source })
     }
 
-    /// Descriptor for poll(2).
+    /// Returns the descriptor for poll(2).
     pub fn raw(&self) -> i32 {
         self.file.as_raw_fd()
     }
 
-    /// Processes the next full chunk. With `is_end`, also processes the last chunk, which is not full. `each` receives
-    /// the tap's number and a frame; frames come in order of time. Returns whether more data may be available.
+    /// Processes the next full chunk. With `is_end`, the last chunk is also processed, which is not full. `each`
+    /// receives the tap's number and a frame, in order of time. Returns whether more data may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

@@ -1,104 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: what happened to each packet in one direction of one flow. This module has no side effects. The
-//! module's input is the observed packets and their times.
+//! Finds what happened to each packet in one direction of one flow. This module has no side effects. Its input is the
+//! observed packets and their times.
 //!
-//! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (how reordering follows from the order of sending,
-//! and the extent). Also read `ip_select_ident` in include/net/ip.h, which shows why the IP identification
-//! distinguishes the packets of a connection.
+//! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (reordering and extent). Also read
+//! `ip_select_ident` in include/net/ip.h. This function shows why the IP identification distinguishes the packets of a
+//! connection.
 //!
-//! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in order
-//! of sending: a packet waits until all packets that were sent before it are settled. Memory therefore contains only
-//! the packets from the oldest unsettled one to the newest one. When a retransmission is passed on, all earlier copies
-//! of its bytes are settled, so it is easy to decide whether the retransmission is spurious.
+//! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in send
+//! order: a packet waits until all earlier packets are settled. Memory contains only the packets from the oldest
+//! unsettled packet on. When a retransmission is passed on, all earlier copies of its bytes are settled. These copies
+//! decide whether the retransmission is spurious.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
 
-/// The fields that distinguish a packet on the wire from others. For IPv6, `ip_id` is a digest (frame.rs).
+/// The fields that distinguish a packet on the wire. For IPv6, `ip_id` is a digest (frame.rs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub t_ns: i64,
     pub ip_id: u16,
-    /// TCP: sequence number. Ping and UDP: the packet's number, truncated to the size of the header's field. Datagrams
-    /// of programs: a digest of the packet's first bytes, including the checksum.
+    /// For TCP, the sequence number. For ping and UDP, the packet number, truncated to the header's field. For
+    /// datagrams of programs, a digest of the packet's first bytes, including the checksum.
     pub seq: u32,
-    /// Acknowledgement number of a TCP segment with ACK; 0 for any other packet.
+    /// The acknowledgement number of a TCP segment with ACK. 0 for any other packet.
     pub ack: u32,
-    /// Flags of a TCP segment; 0 for any other packet.
+    /// The flags of a TCP segment. 0 for any other packet.
     pub flags: u8,
     pub len_bytes: u32,
 }
 
-/// Flags of a TCP header (RFC 9293, 3.1).
+/// The flags of a TCP header (RFC 9293, 3.1).
 pub const FLAG_SYN: u8 = 2;
 pub const FLAG_ACK: u8 = 16;
 
-/// Place and cause of a packet's loss.
+/// The place and cause of a packet's loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     pub cause: u8,
-    /// Direction of the link that lost the packet; None = unknown.
+    /// The direction of the link that lost the packet. None means unknown.
     pub direction: Option<u32>,
 }
 
-/// Values of `cause` for losses that no link reports. Links assign the causes 1 to 3 (design/interfaces.md, section 6).
+/// The values of `cause` for losses that no link reports. Links assign the causes 1 to 3 (design/interfaces.md, section
+/// 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
-/// A packet, with its arrival or loss.
+/// A packet with its arrival or loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet {
     pub sent_ns: i64,
-    /// None = lost, or in flight at the end.
+    /// The arrival time. None means lost, or in flight at the end.
     pub received_ns: Option<i64>,
     pub loss: Option<Loss>,
-    /// For TCP, the offset of the packet's first byte in the stream; otherwise, the packet's number.
+    /// For TCP, the stream offset of the packet's first byte. Otherwise, the packet number.
     pub seq: i64,
-    /// Acknowledgement number: how many bytes of the opposite direction the packet acknowledges.
+    /// The number of bytes of the opposite direction that the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
-    /// Number among the first transmissions, from 0; None = the packet is a retransmission, or has no payload.
+    /// The number among the first transmissions, from 0. None means a retransmission, or no payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
-    /// Only for retransmissions: whether all of the packet's bytes also arrived in packets that were sent earlier.
+    /// Whether all bytes of a retransmission also arrived in earlier packets.
     pub is_spurious: Option<bool>,
-    /// Reordering extent in the sequence of all packets of this direction. Retransmissions and segments without payload
-    /// are part of this sequence, and may overtake the packet. None = not late.
+    /// The reordering extent in the sequence of all packets of this direction. Retransmissions and segments without
+    /// payload are part of this sequence, and may overtake the packet. None means not late.
     pub extent_pkts: Option<u32>,
 }
 
-/// State of a packet until it is passed on. The struct has the size of one cache line. The packets of a long path are
-/// traversed repeatedly, and a larger struct would displace the guest's data from the processor's cache.
+/// The state of a packet until it is passed on. The size is one cache line. A larger struct would displace the guest's
+/// data from the processor's cache, because all packets in flight are often traversed.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
     sent_ns: i64,
-    /// [`i64::MIN`] = not arrived.
+    /// The arrival time. [`i64::MIN`] means not arrived.
     received_ns: i64,
-    /// `seq` and `ack` have the same meaning as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
+    /// The same as `seq` in [`Packet`]. `ack` corresponds to `ack` there. `ack` is valid only if `flags` contains
+    /// [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// Fields as observed on the wire.
+    /// The first of the fields as observed on the wire, which end with `flags`.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
     len_bytes: u16,
     flags: u8,
     is_retransmission: bool,
-    /// Cause of the loss; 0 = not lost.
+    /// The cause of the loss. 0 means not lost.
     loss_cause: u8,
-    /// In this field and the next three, [`NONE`] means that there is no value.
+    /// The direction of the loss. In this field and the next three, [`NONE`] means no value.
     loss_direction: u32,
     place: u32,
     extent_pkts: u32,
-    /// Number of the previous packet that has the same place in [`LastWithId`].
+    /// The previous packet with the same place in [`LastWithId`].
     same_place_before: u32,
 }
 
 const _: () = assert!(size_of::<Entry>() == 64);
 
 impl Entry {
-    /// Time at which the packet left its host.
+    /// Returns the time at which the packet left its host.
     pub fn sent_ns(&self) -> i64 {
         self.sent_ns
     }
@@ -117,7 +119,7 @@ impl Entry {
             && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
     }
 
-    /// The facts that are known about the packet so far; whether it is spurious is not yet decided.
+    /// Returns the facts known about the packet so far. `is_spurious` is not yet decided.
     fn packet(&self) -> Packet {
         let some = |value: u32| Some(value).filter(|&value| value != NONE);
         Packet {
@@ -138,11 +140,11 @@ impl Entry {
 /// How sequence numbers are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
-    /// The number is a 32-bit byte offset, which begins after a SYN.
+    /// A 32-bit byte offset, which begins after a SYN.
     Tcp,
-    /// The number is a packet number; the value is the width of its field in bits.
+    /// A packet number. The value is the width of its field in bits.
     Packets(u32),
-    /// Packets carry no numbers, and are numbered in order of sending.
+    /// No number. Packets are numbered in send order.
     Order,
 }
 
@@ -151,25 +153,25 @@ pub enum Numbers {
 pub struct Stream {
     numbers: Numbers,
     entries: VecDeque<Entry>,
-    /// Packet number of the first entry.
+    /// The packet number of the first entry.
     first: u32,
     /// The last packet sent with each IP identification.
     last_with_id: LastWithId,
-    /// Value on the wire and offset of the furthest packet, from which the next number is unwrapped.
+    /// The wire value and offset of the furthest packet, from which the next number is unwrapped.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
-    /// End of the data sent so far.
+    /// The end of the data sent so far.
     sent_until: i64,
     first_transmissions: u32,
     arrivals: u64,
-    /// In-order arrivals, stored as runs: number of the run's first arrival, packet number of this arrival, and length
-    /// of the run.
+    /// The in-order arrivals, stored as runs: the run's first arrival, packet number of this arrival, and length of the
+    /// run.
     in_order: VecDeque<(u64, u32, u32)>,
-    /// Bytes that arrived in settled packets.
+    /// The bytes that arrived in settled packets.
     settled_bytes: Ranges,
-    /// Bytes that have arrived so far.
+    /// The bytes that have arrived so far.
     arrived_bytes: Ranges,
-    /// Number of bytes that arrived in datagrams which are numbered in order of sending.
+    /// The number of bytes that arrived in datagrams without packet numbers.
     arrived_datagram_bytes: u64,
     first_byte_ns: Option<i64>,
     last_byte_ns: Option<i64>,
@@ -179,11 +181,11 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// For each value of the low bits of an IP identification, the number of the last packet with this value. The number of
-/// entries is a power of two; an entry has 4 bytes. There are at least as many entries as packets in flight. A
-/// connection increments its IP identification with each packet, so packets in flight seldom share an entry. With one
-/// entry per possible identification, each stream would use 256 KiB. Each page of this memory would cost 40 us at its
-/// first use. The table would also displace the guest's data from the processor's cache.
+/// The last packet number for each value of the low bits of the IP identification. The number of entries is a power of
+/// two. An entry has 4 bytes. There are at least as many entries as packets in flight. A connection increments its IP
+/// identification with each packet, so packets in flight seldom share an entry. One entry per possible identification
+/// would take 256 KiB per stream. Each page of this memory would cost 40 us at its first use. The table would also
+/// displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -210,7 +212,7 @@ impl LastWithId {
         std::mem::replace(&mut self.0[place], number)
     }
 
-    /// Whether the table should have more entries for this number of packets in flight.
+    /// Returns whether the table is too small for this number of packets in flight.
     fn is_small_for(&self, packets: usize) -> bool {
         packets >= self.0.len() && self.0.len() < Self::MOST
     }
@@ -224,8 +226,8 @@ impl LastWithId {
 }
 
 impl Stream {
-    /// Creates a stream without packets. `size_bytes` is the number of payload bytes that the stream will carry; None =
-    /// unlimited.
+    /// Creates a stream without packets. `size_bytes` is the number of payload bytes that the stream will carry. None
+    /// means unlimited.
     pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
         Self {
             numbers,
@@ -248,8 +250,7 @@ impl Stream {
         }
     }
 
-    /// Records that a packet left its host. If the packet is a first transmission, returns its number among the first
-    /// transmissions.
+    /// Records that a packet left its host. Returns the number of a first transmission among the first transmissions.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();
@@ -289,7 +290,7 @@ impl Stream {
         place
     }
 
-    /// Records that a packet reached its host, and returns the packet. None = no such packet was sent.
+    /// Records that a packet reached its host. Returns the packet. None means that no such packet was sent.
     /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
     pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
@@ -323,7 +324,8 @@ impl Stream {
         Some(packet)
     }
 
-    /// Records that a link dropped a packet, and returns the packet's offset or number. None = no such packet was sent.
+    /// Records that a link dropped a packet. Returns the packet's offset or number. None means that no such packet was
+    /// sent.
     #[must_use]
     pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
         let number = self.find(seen)?;
@@ -332,8 +334,8 @@ impl Stream {
         Some(entry.seq)
     }
 
-    /// Passes settled packets to `each`, in order of sending. A packet that was sent before `silent_before_ns` and has
-    /// no report counts as lost, with the cause `silence`.
+    /// Passes settled packets to `each`, in send order. A packet sent before `silent_before_ns` without a report counts
+    /// as lost, with the cause `silence`.
     pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
             if !entry.is_settled() {
@@ -351,24 +353,25 @@ impl Stream {
         }
     }
 
-    /// Packets that are not settled yet, in order of sending.
+    /// Returns the unsettled packets, in send order.
     pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
         self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
-    /// Passes on all packets that are left, settled or not.
+    /// Passes on all remaining packets, settled or not.
     pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
         while !self.entries.is_empty() {
             self.settle_first(&mut each);
         }
     }
 
-    /// Number of payload bytes that arrived. Each byte counts once, even if it arrived several times.
+    /// Returns the number of payload bytes that arrived. Each byte counts once, even if it arrived several times.
     pub fn arrived_bytes(&self) -> u64 {
         self.arrived_bytes.total() + self.arrived_datagram_bytes
     }
 
-    /// Three times: when the first payload arrived, when the last payload arrived, and when all payload had arrived.
+    /// Returns the arrival times of the first payload, of the last payload, and of the payload that completed the
+    /// stream.
     pub fn times_ns(&self) -> (Option<i64>, Option<i64>, Option<i64>) {
         (self.first_byte_ns, self.last_byte_ns, self.complete_ns)
     }
@@ -389,7 +392,7 @@ impl Stream {
         each(&packet);
     }
 
-    /// Doubles the table `last_with_id`, and enters all packets that are still in memory, in order of sending.
+    /// Doubles the table `last_with_id`, and enters all packets in memory, in send order.
     fn make_places(&mut self) {
         self.last_with_id.double();
         for (entry, number) in self.entries.iter_mut().zip(self.first..) {
@@ -423,8 +426,8 @@ impl Stream {
         offset
     }
 
-    /// The unsettled packet that matches `seen`; None = there is none. If several packets match, they are assumed to
-    /// arrive or be dropped in order of sending. For example, every SYN-ACK of Linux has the identification 0.
+    /// Returns the unsettled packet that matches `seen`, or None. If several packets match, the packet sent first is
+    /// chosen. For example, every SYN-ACK of Linux has the identification 0.
     fn find(&self, seen: &Seen) -> Option<u32> {
         let mut found = None;
         let mut number = self.last_with_id.get(seen.ip_id);
@@ -438,9 +441,8 @@ impl Stream {
         found
     }
 
-    /// Records an arrival. If a packet that was sent later has already arrived, returns the reordering extent of this
-    /// packet. The extent is the distance to the earliest such arrival (RFC 4737, 4.2), and that arrival is always in
-    /// order.
+    /// Records an arrival. If a later packet has already arrived, returns this packet's reordering extent. The extent is
+    /// the distance to the earliest such arrival, which is always in order (RFC 4737, 4.2).
     /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
@@ -457,7 +459,7 @@ impl Stream {
     }
 }
 
-/// Converts `value`, a field of `bits` bits, to the offset that is nearest to the reference (value, offset).
+/// Unwraps `value`, a field of `bits` bits, to the offset nearest to the reference (value, offset).
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

@@ -12,7 +12,7 @@ fn settle_all(stream: &mut Stream) -> Vec<Packet> {
     out
 }
 
-/// Sends packets 1, 2, 3, ... and lets them arrive in the order `arrivals`. Returns the extent of each packet.
+/// Sends packets 1, 2, 3, ..., which arrive in the order `arrivals`. Returns the extent of each packet.
 fn extents(arrivals: &[u32]) -> Vec<Option<u32>> {
     let mut stream = Stream::new(Numbers::Packets(32), None);
     for n in 1..=*arrivals.iter().max().unwrap() {
@@ -152,7 +152,7 @@ fn places_are_as_many_as_packets_in_flight_and_not_as_all_that_were_sent() {
     assert_eq!(stream.last_with_id.0.len(), 128);
 }
 
-/// A packet of the test, which carries the bytes `seq..seq + len`.
+/// A packet of the test with the bytes `seq..seq + len`.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     seq: u32,
@@ -166,7 +166,7 @@ fn plan() -> impl Strategy<Value = Vec<Plan>> {
     proptest::collection::vec(one.prop_map(|(seq, len, delay, lost)| Plan { seq, len, delay, lost }), 1..60)
 }
 
-/// Expected result: all definitions, applied directly to the packets of `plan`.
+/// Returns the expected result: all definitions, applied directly to the packets of `plan`.
 fn slow(plan: &[Plan]) -> Vec<Packet> {
     let sent_ns = |i: usize| 2 * i as i64;
     let received_ns = |i: usize| (!plan[i].lost).then(|| sent_ns(i) + 2 * plan[i].delay + 1);

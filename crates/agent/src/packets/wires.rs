@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets on the wires of hosts. Usually, taps in the guest kernel deliver the packets. Packet sockets deliver the
-//! packets if the kernel has no taps (`--kernel`), or if packet sockets are requested.
+//! The packets on the wires of hosts. Taps in the guest kernel usually deliver the packets. Packet sockets are used if
+//! the kernel has no taps (`--kernel`), or if they are requested.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -9,7 +9,7 @@ use crate::packets::ring::{Ring, RETIRE_MS};
 use crate::packets::taps::Taps;
 use leowarp_timeline::setup::Capture;
 
-/// A packet socket delivers a packet after this time at the latest.
+/// The longest time after which a packet socket delivers a packet.
 pub const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 
 /// A wire to capture.
@@ -19,15 +19,15 @@ pub struct Wire {
     pub snap_bytes: u32,
 }
 
-/// All captured wires; a wire's number is its index.
+/// All captured wires. A wire's number is its index.
 pub enum Wires {
     Taps(Taps),
-    /// One packet socket per wire. Packet sockets deliver their packets at different moments.
+    /// A packet socket for each wire. Packet sockets deliver their packets at different moments.
     Rings(Vec<Ring>),
 }
 
 impl Wires {
-    /// Starts capturing each wire, in the namespace of the wire's node.
+    /// Starts capturing each wire, in the namespace of its node.
     pub fn open(network: &Network, by: Capture, wires: &[Wire]) -> Result<Self> {
         let taps = if by == Capture::Taps { Taps::open()? } else { None };
         let Some(mut taps) = taps else {
@@ -40,7 +40,7 @@ impl Wires {
         Ok(Self::Taps(taps))
     }
 
-    /// Descriptors for poll(2).
+    /// Returns the descriptors for poll(2).
     pub fn raw(&self) -> Vec<i32> {
         match self {
             Self::Taps(taps) => vec![taps.raw()],
@@ -48,15 +48,16 @@ impl Wires {
         }
     }
 
-    /// Whether taps are used. With taps, all wires are read up to the same time, and poll(2) reports POLLPRI while
-    /// links have unread drops.
+    /// Returns whether taps are used. With taps, all wires are read up to the same time, and poll(2) reports POLLPRI
+    /// for unread drops of links.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 
-    /// Processes packets that the kernel has delivered. With packet sockets, one call processes all delivered packets.
-    /// With taps, one call processes one chunk of packets, or all packets if `is_end`. `each` receives the wire's
-    /// number and a frame. The frames of a wire come in order of time. Returns whether more packets may be available.
+    /// Processes the packets that the kernel has delivered. With packet sockets, one call processes all delivered
+    /// packets. With taps, one call processes one chunk of packets, or all packets if `is_end`. `each` receives the
+    /// wire's number and a frame. The frames of a wire come in order of time. Returns whether more packets may be
+    /// available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),
@@ -67,7 +68,7 @@ impl Wires {
         }
     }
 
-    /// Number of frames of a wire that were dropped because the packet socket's ring was full. Taps are not counted,
+    /// Returns the number of a wire's frames dropped because the packet socket's ring was full. Taps are not counted,
     /// because `drain` fails if a tap drops a frame.
     pub fn missed_pkts(&self, number: usize) -> Result<u32> {
         match self {

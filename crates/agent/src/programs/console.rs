@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Additional consoles of the guest. Each additional console is connected to a pipe of the host
+//! The additional consoles of the guest. Each additional console is connected to a pipe of the host
 //! (`python/leowarp/guest/boot/consoles.py`).
 
 use crate::base::error::{check, Error, Result};
@@ -10,17 +10,17 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Length of a gate's message. The message must be longer than the capacity of the pipe behind a gate; the host sets
-/// this capacity to its minimum, one page.
+/// The length of a gate's message. The message must exceed the capacity of the pipe behind a gate, which the host sets
+/// to one page.
 const MESSAGE_BYTES: usize = 8192;
 
-/// Opens a terminal that does not become this process's controlling terminal.
+/// Opens a terminal that does not become the controlling terminal.
 pub fn opened(path: &Path) -> Result<File> {
     let opened = File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path);
     opened.map_err(|source| Error::Kernel { attempt: format!("open {}", path.display()), source })
 }
 
-/// A console of the guest in raw mode, which transports bytes unchanged.
+/// Opens a console of the guest in raw mode, which transports bytes unchanged.
 pub fn raw(number: u32) -> Result<File> {
     const TTY_MAJOR: u32 = 4;
     let path = PathBuf::from(format!("/dev/tty{number}"));
@@ -36,11 +36,11 @@ pub fn raw(number: u32) -> Result<File> {
     Ok(file)
 }
 
-/// A point at which the host can stop the whole guest, with its clock.
+/// A point at which the host can stop the whole guest and its clock.
 ///
-/// When the guest writes to a console, its kernel does not return before the host's file has taken everything, however
-/// long that takes in real time (arch/um/drivers/chan_kern.c, `need_output_blocking`). If a message is longer than the
-/// pipe behind the console, the guest therefore stops until the host has read all of the message.
+/// When the guest writes to a console, its kernel returns only after the host's file has taken everything
+/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe stops the guest until
+/// the host has read it.
 pub struct Gate {
     console: File,
 }
@@ -51,8 +51,8 @@ impl Gate {
         Self { console }
     }
 
-    /// Returns when the host has read the message and so lets the guest continue. The message begins with a line that
-    /// contains the run time `t_ns`. The host reads this line before it decides how long to stop the guest.
+    /// Writes the message, and returns when the host has read it. The first line of the message contains the run time
+    /// `t_ns`. The host reads this line before it decides how long to stop the guest.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loads the kernel modules of a run, and writes their parameters.
+//! Loads the kernel modules of a run and writes their parameters.
 
 use crate::base::error::{Error, Result};
 use crate::network::netns;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
-/// Name of the module parameter that receives the run's time 0.
+/// The name of the module parameter that receives the run's time 0.
 const ORIGIN: &str = "origin_ns";
-/// Value of SYSLOG_ACTION_READ_ALL.
+/// The value of SYSLOG_ACTION_READ_ALL.
 const READ_ALL: i32 = 3;
 
 static OFFERS: OnceLock<String> = OnceLock::new();
@@ -38,12 +38,12 @@ pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names that the loaded modules have registered, as text that precedes the kernel's own names in a hint. Empty = none.
+/// Returns the names that the loaded modules have registered, as text for the start of a hint. Empty means none.
 pub fn offers() -> &'static str {
     OFFERS.get().map_or("", String::as_str)
 }
 
-/// Writes the run's time 0, as a time of the monotonic clock, to every module that has the parameter `origin_ns`.
+/// Writes the run's time 0 on the monotonic clock to every module with the parameter `origin_ns`.
 pub fn set_origin(origin_ns: i64) -> Result<()> {
     for module in entries(Path::new("/sys/module"))? {
         if parameters(&module).join(ORIGIN).exists() {
@@ -53,7 +53,7 @@ pub fn set_origin(origin_ns: i64) -> Result<()> {
     Ok(())
 }
 
-/// Directory of a module's parameters. The directory's name is the module's name with each - replaced by _.
+/// Returns the directory of a module's parameters. The directory has the module's name with _ for each -.
 fn parameters(module: &str) -> PathBuf {
     Path::new("/sys/module").join(module.replace('-', "_")).join("parameters")
 }
@@ -83,7 +83,7 @@ fn load(module: &Module, path: &Path) -> Result<String> {
     Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
-/// The kernel's last log lines about a module. Each line follows a semicolon.
+/// Returns the kernel's last log lines about a module. A semicolon precedes each line.
 fn kernel_words(module: &str) -> String {
     let mut buffer = vec![0u8; 64 * 1024];
     // SAFETY: the buffer has the size that is passed.
@@ -94,7 +94,7 @@ fn kernel_words(module: &str) -> String {
     about[last..].iter().map(|line| format!("; {line}")).collect()
 }
 
-/// Removes level and time from a line of the kernel's log: `<4>[   10.000000] words`.
+/// Removes level and time from a line of the kernel's log: `<4>[ 10.000000] words`.
 fn without_stamp(line: &str) -> &str {
     line.split_once("] ").map_or(line, |(_, words)| words).trim_start()
 }
@@ -126,13 +126,13 @@ fn failed(what: &str, path: &Path, source: io::Error) -> Error {
     Error::Kernel { attempt: format!("{what} {}", path.display()), source }
 }
 
-/// Names of those entries of a directory for which `wanted` is true, as text for a hint.
+/// Returns the names of the directory entries for which `wanted` is true, as text for a hint.
 fn names(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Result<String> {
     let names = entries(directory)?.into_iter().filter(|name| wanted(&directory.join(name)));
     Ok(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Sorted names of the entries of a directory. Empty if the directory does not exist.
+/// Returns the sorted names of a directory's entries. Empty if the directory does not exist.
 fn entries(directory: &Path) -> Result<Vec<String>> {
     let listed = match fs::read_dir(directory) {
         Ok(listed) => listed,

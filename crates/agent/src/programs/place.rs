@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The environment of a user program: a host's namespace, a root of its own ([`crate::programs::root`]), and those
-//! capabilities of the superuser that a server needs.
+//! The environment of a user program: a host's namespace, a separate root ([`crate::programs::root`]), and the
+//! capabilities that a server needs.
 
 use crate::base::error::{Error, Result};
 use crate::network::Network;
@@ -14,27 +14,27 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// Default timer slack of Linux (init/init_task.c). Without a reset, a program would inherit the agent's slack of 1 ns.
+/// The default timer slack of Linux (init/init_task.c). A program would otherwise inherit the agent's slack of 1 ns.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
-/// Capabilities of linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid,
-/// net_bind_service, net_raw.
+/// The capabilities chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service and net_raw of
+/// linux/capability.h.
 const CAPABILITIES: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13;
 
-/// Environment of one program.
+/// The environment of one program.
 pub struct Place {
     pub root: Root,
     namespace: OwnedFd,
     directory: String,
 }
 
-/// Properties of an environment that a caller can choose, besides the host.
+/// The properties of an environment, besides the host.
 pub struct Wanted<'a> {
-    /// Name of the program's root, which no other root has.
+    /// The unique name of the program's root.
     pub name: &'a str,
-    /// Directory on the user's machine that becomes the root; the path is that of the guest's hostfs.
+    /// The directory on the user's machine that becomes the root, as a path of the guest's hostfs.
     pub host_dir: &'a str,
     pub storage_bytes: u64,
-    /// Working directory; None = the writable directory.
+    /// The working directory. None means the writable directory.
     pub directory: Option<&'a String>,
 }
 
@@ -52,8 +52,8 @@ impl Place {
         Ok(Self { root, namespace, directory: wanted.directory.cloned().unwrap_or_else(|| WRITABLE.into()) })
     }
 
-    /// Command that starts a program in this environment. The only environment variables of the program are those in
-    /// `environment`.
+    /// Returns the command that starts a program in this environment. The program gets only the environment variables
+    /// in `environment`.
     pub fn command(&self, words: &[String], environment: &BTreeMap<String, String>) -> Result<Command> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(environment);
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// The error for a program that could not be started.
+/// Returns the error for a program that could not be started.
 pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     let hint = match source.kind() {
         std::io::ErrorKind::NotFound => {
@@ -81,8 +81,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// Text of /etc/hosts. The text contains every host of the setup, both with its name in the scenario and with this name
-/// in lower case. Routers that have addresses are also in the text.
+/// Returns the text of /etc/hosts. The text contains each host of the setup with its name in the scenario, and with
+/// this name in lower case. Routers with an address are also in the text.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The file system of a user program: a directory of the user's machine, which is read-only, and a writable directory
-//! of its own.
+//! The file system of a user program: a read-only directory of the user's machine, and a separate writable directory.
 //!
 //! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The user's machine checks each
-//! access against the rights of the user who runs the guest. The agent mounts the file systems before the program
-//! starts. The program lacks CAP_SYS_ADMIN, so it cannot change the mounted file systems. /proc is mounted read-only,
-//! so /proc/sys is not writable for the program. A program with write access could set `core_pattern`. The kernel would
-//! then start a program outside the root.
+//! access against the rights of the guest's user. The agent mounts the file systems before the program starts. The
+//! program lacks CAP_SYS_ADMIN, so it cannot change the mounted file systems. /proc is mounted read-only, so /proc/sys
+//! is not writable for the program. With write access, a program could set `core_pattern`. The kernel would start a
+//! program outside the root in this case.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The program's writable directory, `{run_dir}` in a scenario.
 pub const WRITABLE: &str = "/run/leowarp";
 const HOSTS_FILE: &str = "run/hosts";
-/// Name, major number and minor number of each device (Documentation/admin-guide/devices.txt).
+/// The name, major number and minor number of each device (Documentation/admin-guide/devices.txt).
 const DEVICES: [(&str, u32, u32); 5] =
     [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9)];
 const SMALL: &str = "size=1m,mode=755";
@@ -65,8 +64,8 @@ impl Root {
         Ok(Self { path })
     }
 
-    /// Adds a terminal to the root's devices: the console `number`, and /dev/tty, which processes use for their
-    /// controlling terminal.
+    /// Adds the console `number` and /dev/tty to the root's devices. Processes use /dev/tty for their controlling
+    /// terminal.
     pub fn add_terminal(&self, number: u32) -> Result<()> {
         const TTY_MAJOR: u32 = 4;
         let devices = self.path.join("dev");
@@ -74,12 +73,12 @@ impl Root {
         make_device(&devices.join(format!("tty{number}")), libc::makedev(TTY_MAJOR, number))
     }
 
-    /// Directory of the files that the program writes, as a path of the agent.
+    /// Returns the directory of the program's files, as a path of the agent.
     pub fn written(&self) -> PathBuf {
         self.path.join(WRITABLE.trim_start_matches('/'))
     }
 
-    /// Whether the program has no space left for writing.
+    /// Returns whether the program's storage is full.
     pub fn is_full(&self) -> Result<bool> {
         let path = c_path(&self.path.join("run"))?;
         // SAFETY: a zeroed value is valid; the path and the value outlive the call.
@@ -90,8 +89,8 @@ impl Root {
         }
     }
 
-    /// Copies the files that the program wrote to the directory `to` of the run's output. Only files and directories
-    /// are copied. Links are not followed, so no link, device, pipe or socket reaches the user's machine.
+    /// Copies the program's files to the directory `to` of the run's output. Only files and directories are copied.
+    /// Links are not followed, so no link, device, pipe or socket reaches the user's machine.
     pub fn copy_out(&self, to: &Path) -> Result<()> {
         copy_directory(&self.written(), to)
     }

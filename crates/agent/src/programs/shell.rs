@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp shell`: an interactive program at a host of the network. The program uses a console of the guest, which is
-//! connected to the user's terminal. If the user has no terminal, the program's two outputs are copied to two consoles.
-//! When the program ends, the guest ends. The run records nothing.
+//! `leowarp shell`: an interactive program at a host of the network. The program uses a console of the guest that is
+//! connected to the user's terminal. Without a terminal, the program's two outputs are copied to two consoles. When the
+//! program ends, the guest ends. The run records nothing.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -21,17 +21,16 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Number of the console for the user's terminal or standard output. `python/leowarp/guest/user/shell.py` defines all
-/// consoles.
+/// The console for the user's terminal or standard output. `python/leowarp/guest/user/shell.py` defines all consoles.
 const CONSOLE: u32 = 1;
-/// Number of the console for the size of the user's terminal, and for the gate at which the guest waits for the user.
+/// The console for the terminal's size, and for the gate at which the guest waits for the user.
 const CONTROL: u32 = 2;
 const STANDARD_ERROR: u32 = 3;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Exit codes above this number: a shell adds 128 to the number of the signal that ended a program.
+/// The offset of exit codes for signals. A shell adds 128 to the number of the signal that ended a program.
 const BY_SIGNAL: i32 = 128;
 
-/// The program and the environment in which it runs.
+/// An interactive program and its environment.
 pub struct Shell {
     spec: Arc<setup::Shell>,
     place: Arc<Place>,
@@ -40,7 +39,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Prepares the files that the program will see, without starting the program. None = the run has no shell.
+    /// Prepares the files that the program will see. None means that the run has no shell.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.shell else { return Ok(None) };
         let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
@@ -52,7 +51,7 @@ impl Shell {
         Ok(Some(Self { spec: Arc::new(spec.clone()), place: Arc::new(place), input, pid: Arc::default() }))
     }
 
-    /// Starts a thread, which starts the program at time 0 of the run.
+    /// Starts a thread that starts the program at time 0 of the run.
     pub fn start(&self, clock: Clock) -> Result<()> {
         let (spec, place, input, pid) = (self.spec.clone(), self.place.clone(), self.input.clone(), self.pid.clone());
         spawn("shell", move || {
@@ -65,7 +64,7 @@ impl Shell {
         .map(|_| ())
     }
 
-    /// If the program still runs at the run's end, ends it and returns an error.
+    /// Ends a program that still runs at the run's end, and returns an error.
     pub fn end_with_run(&self, clock: Clock) -> Result<()> {
         if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
             // SAFETY: this is a plain system call.
@@ -157,7 +156,7 @@ fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     .map(|_| ())
 }
 
-/// Reads a line `rows columns` for each change of the terminal's size, and applies the change.
+/// Applies each change of the terminal's size, which is a line `rows columns`.
 fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
     let (mut piece, mut line) = ([0; 64], Vec::new());
     loop {

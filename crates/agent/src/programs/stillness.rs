@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes virtual time pause while a program waits for the user.
+//! Pauses virtual time while a program waits for the user.
 //!
-//! While a program waits, the guest waits at a [`Gate`], which the host opens when the user has typed something.
+//! The guest waits at a [`Gate`], which the host opens when the user has typed something.
 //!
-//! A program waits for the user if three conditions hold for the terminal's foreground process group. All its processes
-//! sleep, at least one of them waits for terminal input, and none has a socket. A process with a socket is excluded,
-//! because packets arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep` and
-//! `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits for
-//! terminal input, the agent writes the terminal's settings without changing them. When the settings are written, the
-//! kernel wakes all processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken
-//! process goes back to sleep at once, which counts as one voluntary context switch of the process. The file
-//! /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the stack.
+//! A program waits for the user under three conditions on the terminal's foreground process group. All its processes
+//! sleep, at least one waits for terminal input, and none has a socket. A process with a socket is excluded, because
+//! packets arrive only while virtual time advances. Virtual time advances for `ping`, `sleep` and `curl`, and pauses at
+//! a shell's prompt, in `less`, and in an interpreter. The agent detects a wait for terminal input by rewriting the
+//! unchanged terminal settings. Writing them wakes all processes that wait for terminal input (`n_tty_set_termios` in
+//! drivers/tty/n_tty.c). A woken process goes back to sleep, which counts as a voluntary context switch.
+//! /proc/PID/wchan would be simpler, but has a wrong address from the stack on this architecture.
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -18,15 +17,15 @@ use crate::programs::console::Gate;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-/// Interval between checks. The interval can be short, because the clock advances only when everything that can be done
-/// at an instant is done.
+/// The shortest and the longest interval between checks. The interval can be short, because the clock advances only
+/// when everything at an instant is done.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// Only every n-th check looks at all processes of the group. The other checks look only at the group's first process,
-/// because usually this process waits for the user.
+/// The number of checks after which all processes of the group are checked. The other checks look only at the group's
+/// first process, which usually waits for the user.
 const WHOLE_LOOKS: u64 = 16;
-/// Stops the guest at `gate` whenever a program in the session of the process `leader` waits for the user at
-/// `terminal`. Returns when the session ends.
+/// Stops the guest at `gate` whenever a program of the session `leader` waits for the user at `terminal`. Returns when
+/// the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
     // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
     // priority. With a normal priority, a keypress could wake a shell that changes the settings between the read and
@@ -48,8 +47,8 @@ pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Resul
     }
 }
 
-/// Whether a process group waits for the user at the terminal. If `wholly` is false and the group's first process does
-/// not wait, returns false without looking at the other processes.
+/// Returns whether a process group waits for the user at the terminal. If `wholly` is false, the other processes are
+/// checked only if the group's first process waits.
 fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     let first_may = Process::of(group).is_some_and(|p| p.sleeps) && !has_socket(group);
     let first_waits = first_may && any_waits_for(terminal, &[group])?;
@@ -65,7 +64,7 @@ fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     Ok(all_sleep && any_waits_for(terminal, &pids)?)
 }
 
-/// Whether one of the processes sleeps until the terminal has input.
+/// Returns whether one of the processes waits for terminal input.
 fn any_waits_for(terminal: &File, pids: &[i32]) -> Result<bool> {
     let before: Vec<_> = pids.iter().map(|&pid| voluntary_switches(pid)).collect();
     // SAFETY: a zeroed value is valid, and it outlives the calls.
@@ -95,7 +94,7 @@ fn has_socket(pid: i32) -> bool {
 /// The content of /proc/PID/stat.
 struct Process {
     group: i32,
-    /// Foreground process group of the process's terminal.
+    /// The foreground process group of the process's terminal.
     foreground: i32,
     sleeps: bool,
     has_ended: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads and checks the input files of a run, which the host wrote.
+//! Reads and checks the input files of a run.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::FLOWS_MAX;
@@ -8,7 +8,7 @@ use leowarp_timeline::{event, Event, Tables};
 use std::fmt::Display;
 use std::path::Path;
 
-/// Contents of a run's input directory.
+/// The contents of a run's input directory.
 pub struct Input {
     pub setup: Setup,
     /// All events, sorted by time.
@@ -17,8 +17,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads a directory with `setup.json` and `events.bin`. If a direction has rows of capacity or channel, the
-    /// directory also contains `tables.bin`.
+    /// Reads a directory with `setup.json` and `events.bin`. The directory also contains `tables.bin` if a direction
+    /// has capacity or channel rows.
     pub fn read(directory: &Path) -> Result<Self> {
         let file = |name: &str| {
             let path = directory.join(name);
@@ -38,7 +38,7 @@ impl Input {
         Ok(Self { setup, events, tables })
     }
 
-    /// Number of events up to the run's first instant, including this instant.
+    /// Returns the number of events up to the run's first instant, inclusive.
     pub fn events_of_start(&self) -> usize {
         self.events.iter().take_while(|e| e.t_ns <= 0).count()
     }

@@ -106,15 +106,15 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     outcome::write_end(end_ns, clock, &links, outcome, programs)
 }
 
-/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. Only the first
-/// namespace may set a default congestion control that is not marked as allowed (net/ipv4/tcp_cong.c,
+/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. A namespace other
+/// than the first needs this for its default congestion control (net/ipv4/tcp_cong.c,
 /// `tcp_set_default_congestion_control`).
 fn allow_congestion_controls() -> Result<()> {
     let available = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &available)
 }
 
-/// Makes the wires of hosts carry packets that are at most as long as the MTU, like those on links.
+/// Limits the packets on the wires of hosts to the MTU, as on links.
 fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
@@ -130,8 +130,8 @@ fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> 
     Ok(())
 }
 
-/// Number of packets inside links. None = at least one link is a netem, which does not count packets in flight
-/// separately.
+/// Returns the number of packets inside links. None means that at least one link is a netem, which does not count
+/// packets in flight separately.
 fn held_pkts(setup: &Setup, links: &[LinkTotal]) -> Option<u64> {
     let all_count = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
     all_count.then(|| links.iter().map(|t| t.held_pkts).sum())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plays the run from time 0 on. One thread sleeps until a task is due, performs all tasks of that instant in a fixed
-//! order, and then sleeps again. A sample at the instant of an event therefore shows the network before the event.
+//! Plays the run from time 0 on. One thread sleeps until a task is due, and performs all tasks of that instant in a
+//! fixed order. A sample at the instant of an event shows the network before the event.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -23,57 +23,57 @@ use std::ops::Range;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
-/// Kinds of tasks. Tasks of the same instant are performed in the order of the variants.
+/// The kinds of tasks. The tasks of an instant are performed in the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Queues,
     Counters,
     Sockets,
-    /// All events of an instant; the value is the index of the first event.
+    /// All events of an instant. The value is the index of the first event.
     Events(usize),
-    /// Stop of the transfer with this index.
+    /// The stop of the transfer with this index.
     Stop(usize),
-    /// Stop of the program with this index.
+    /// The stop of the program with this index.
     StopProgram(usize),
-    /// Kill of the program with this index, GRACE_NS after its stop.
+    /// The kill of the program with this index, GRACE_NS after its stop.
     KillProgram(usize),
-    /// False notice with this index.
+    /// The false notice with this index.
     FalseNotice(usize),
-    /// Notices about the route changes of a later instant; index of the first event of that instant.
+    /// The notices about route changes of a later instant. The value is the index of that instant's first event.
     NoticesAhead(usize),
-    /// A packet of a flow of probes: the probe's index, and the packet's number.
+    /// A packet of a probe flow: the probe's index, and the packet's number.
     Probe(usize, u64),
     Progress,
 }
 
-/// Everything that is needed to play the run.
+/// The player of a run.
 pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// For each transfer, whether its last sample, after its end, was taken.
+    /// Whether each transfer's last sample was taken, after its end.
     looked_last: Vec<bool>,
-    /// The flows whose end the run waits for, each with the time at which it ended.
+    /// The flows whose end the run waits for, each with its end time.
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
     infos: Infos,
     socket_rows: Rows<Socket>,
-    /// Samples the sockets of programs.
+    /// The sampler of programs' sockets.
     diag: Option<Diag>,
-    /// Samples the subflows of Multipath TCP.
+    /// The sampler of Multipath TCP subflows.
     subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// Reports of links about drops, and the table for them. None with packet truth, because the capture thread then
-    /// writes the table `drops`.
+    /// The links' drop reports, and the table for them. None with packet truth, because the capture thread writes the
+    /// table `drops`.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
-/// Tasks that remain to be done.
+/// The remaining tasks.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// Flows whose end the run waits for: flows that end by themselves.
+/// Returns the flows that end by themselves, for whose end the run waits.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some() && setup.flows[*i].subflow_of.is_none(),
@@ -84,7 +84,7 @@ fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
 }
 
 impl<'a> Player<'a> {
-    /// Opens the files that will be sampled, and the tables.
+    /// Opens the sampled files and the tables.
     pub fn open(context: &Context<'a>, network: Network<'a>, flows: Flows) -> Result<Self> {
         let Context { setup, header, .. } = context;
         let counters = Counters::open(&network, setup)?;
@@ -115,7 +115,7 @@ impl<'a> Player<'a> {
         self.flows.start(&self.context)
     }
 
-    /// All bulk transfers.
+    /// Returns all bulk transfers.
     pub fn transfers(&self) -> &[Transfer] {
         &self.flows.transfers
     }
@@ -125,18 +125,18 @@ impl<'a> Player<'a> {
         program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
 
-    /// Traffic of each direction so far.
+    /// Returns the traffic of each direction so far.
     pub fn link_totals(&mut self) -> Result<Vec<LinkTotal>> {
         self.queues.totals(&self.network, self.context.clock)
     }
 
-    /// Number of packets whose time to live ended in a router, because of a routing loop.
+    /// Returns the number of packets whose time to live ended in a routing loop.
     pub fn expired_pkts(&self) -> Result<u64> {
         let is_ipv6 = self.context.setup.is_ipv6();
         self.network.routers().map(|node| self.network.inside(node, || sample::expired_pkts(is_ipv6))).sum()
     }
 
-    /// Number of packets that were lost between links so far.
+    /// Returns the number of packets lost between links so far.
     pub fn lost_between_links(&self) -> Result<LostBetweenLinks> {
         if !self.context.setup.is_ipv6() {
             return LostBetweenLinks::so_far();
@@ -173,8 +173,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// The tasks that are known at the start: the first time of each repeated task, the first event, and the stops of
-    /// flows.
+    /// Returns the tasks known at the start: the first of each repeated task, the first event, and the stops of flows.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
@@ -235,8 +234,8 @@ impl<'a> Player<'a> {
         clock.sleep_until(t_ns).map(|_| true)
     }
 
-    /// If the run waits for the end of flows and all these flows have ended, sets the run's end. Also adds the tasks
-    /// that are due at the run's end.
+    /// Sets the run's end if all flows that the run waits for have ended. Also adds the tasks that are due at the run's
+    /// end.
     fn note_ends(&mut self, agenda: &mut Agenda) {
         if self.awaited.is_empty() {
             return;
@@ -272,7 +271,7 @@ impl<'a> Player<'a> {
         ]
     }
 
-    /// Performs a task. If the task repeats, returns the time at which it is due next.
+    /// Performs a task. Returns the next due time of a repeated task.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
             Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns, self.infos.links())?,
@@ -336,13 +335,13 @@ impl<'a> Player<'a> {
         Ok(period_ns.map(|period_ns| (t_ns + period_ns, what)))
     }
 
-    /// Applies the events `from..to`, which all belong to one instant.
+    /// Applies the events `from..to` of one instant.
     fn apply(&mut self, from: usize, to: usize) -> Result<()> {
         let changes = self.network.apply(&self.context.events[from..to])?;
         self.mark(&changes)
     }
 
-    /// If a flow's path has changed, makes the flow's sockets mark later packets with the new path's tag.
+    /// Makes the sockets of flows with a changed path mark later packets with the new path's tag.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
         self.flows.mark(self.context.setup, changes)
     }
@@ -371,7 +370,7 @@ impl<'a> Player<'a> {
         self.sample_transfers(t_ns, 0..self.flows.transfers.len())
     }
 
-    /// Fails if a congestion control, for instance a user's module, has stopped its flow for good.
+    /// Fails if a congestion control, such as a user's module, has stopped its flow for good.
     fn demand_sending(&self, i: usize) -> Result<()> {
         let transfer = &self.flows.transfers[i];
         if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
@@ -384,8 +383,8 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Whether a transfer is sampled at `t_ns`. Sampling lasts from the transfer's start to its stop. A transfer that
-    /// ends by itself is sampled once more after its end.
+    /// Returns whether a transfer is sampled at `t_ns`. Sampling lasts from the transfer's start to its stop. A
+    /// transfer that ends by itself is sampled once more after its end.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
@@ -409,7 +408,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Records the time at which a flow ended, if the run waits for the flow's end and the flow had not ended before.
+/// Records the first end of a flow for which the run waits.
 fn note_end(awaited: &mut [(usize, Option<i64>)], flow: usize, t_ns: i64) {
     if let Some((_, end_ns)) = awaited.iter_mut().find(|(i, _)| *i == flow) {
         end_ns.get_or_insert(t_ns);

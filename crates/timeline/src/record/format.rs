@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format of a file of records: the header, the records, and the missing values.
+//! The format of a record file: the header, the records, and the missing values.
 
-/// Description of a column.
+/// A column of a table.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Field {
-    /// Name of the column. The name of a quantity ends in its unit.
+    /// The name of the column. The name of a quantity ends in its unit.
     pub name: &'static str,
-    /// Type of the column: `i64 u64 i32 u32 u16 u8 f64`, in little-endian order.
+    /// The type of the column: `i64 u64 i32 u32 u16 u8 f64`, in little-endian order.
     #[serde(rename = "type")]
     pub type_: &'static str,
-    /// Unit, such as `ns` or `pkts`; `1` if the column has no unit.
+    /// The unit, such as `ns` or `pkts`. `1` means no unit.
     pub unit: &'static str,
-    /// Meaning of the column, as one sentence.
+    /// The meaning of the column, as one sentence.
     pub doc: &'static str,
 }
 
-/// Description of a table.
+/// A table.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Table {
-    /// Name of the file, without `.rec`.
+    /// The name of the file, without `.rec`.
     pub table: &'static str,
-    /// Size of one record in bytes, without padding.
+    /// The size of one record in bytes, without padding.
     pub record_bytes: usize,
     /// All columns, in the order of the record's bytes.
     pub fields: &'static [Field],
@@ -29,9 +29,9 @@ pub struct Table {
 /// The first bytes of each file.
 pub const MAGIC: &[u8; 8] = b"LEOWARP1";
 
-/// Types with one value that means "missing" in a record.
+/// A type with one value that means "missing" in a record.
 pub trait Missing {
-    /// Value for "missing": the minimum of a signed type, the maximum of an unsigned type, or NaN.
+    /// The "missing" value: the minimum of a signed type, the maximum of an unsigned type, or NaN.
     const MISSING: Self;
 }
 
@@ -53,12 +53,12 @@ missing! {
 pub trait Record {
     /// The table to which the record belongs.
     const TABLE: Table;
-    /// Appends the record's bytes.
+    /// Appends the bytes of the record.
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// Beginning of a file of `table`: the magic bytes, the length of a JSON text, and this text. The text is padded so
-/// that the records begin at a multiple of 8 bytes. `extra` contains further information for readers, for instance the
+/// Returns the start of a file of `table`: the magic bytes, the length of a JSON text, and this text. Padding after the
+/// text makes the records begin at a multiple of 8 bytes. `extra` contains further information for readers, such as the
 /// `names` of counters.
 pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
     let mut json = serde_json::Map::new();

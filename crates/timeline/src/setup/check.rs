@@ -292,10 +292,10 @@ fn jitter_table(i: usize, table: &JitterTable) -> Checked {
     )
 }
 
-/// Size of the header of ICMP or UDP.
+/// The size of the header of ICMP or UDP.
 const PROBE_HEADER_BYTES: u32 = 8;
 
-/// Field that a flow of its kind requires and `flow` lacks; None = no field is missing.
+/// Returns the name of a required field that the flow lacks. None means that no field is missing.
 fn lacks(flow: &Flow) -> Option<&'static str> {
     let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
     let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };

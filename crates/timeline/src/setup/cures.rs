@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: what the network does at route changes.
+//! The cures in the setup: the network's actions at route changes.
 
 use serde::Deserialize;
 
-/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default, nodes do nothing.
+/// The actions of nodes when one of their routes changes, so that packets arrive in order. By default, nodes do
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
-    /// Whether packets that wait at the old link can move to the new one; None = they are not moved.
+    /// Whether packets in the old link's queue can move to the new link. None means that they are not moved.
     pub move_queue: Option<MoveQueue>,
-    /// Buffer in which new packets are held; None = they are not held.
+    /// The buffer for held new packets. None means that packets are not held.
     pub hold: Option<Hold>,
-    /// A marker behind the last packet on the old path. Packets on the new path wait for this marker. None = there is
-    /// no marker.
+    /// A marker behind the last packet on the old path. Packets on the new path wait for this marker. None means no
+    /// marker.
     pub end_marker: Option<EndMarker>,
-    /// Time after a route change for which packets are sent on the old link as well as on the new one; None = only on
-    /// the new link.
+    /// The time after a route change for which packets are sent on both links, old and new. None means only on the new
+    /// link.
     pub duplicate_ns: Option<u64>,
-    /// How stations number the packets that they send, and restore the order of packets that they receive; None = they
-    /// do neither.
+    /// How stations number the packets that they send, and reorder received packets. None means that they do neither.
     pub resequence: Option<Resequence>,
-    /// How nodes notify hosts of route changes; None = nodes do not notify hosts.
+    /// How nodes notify hosts of route changes. None means that they do not.
     pub notify: Option<Notify>,
 }
 
-/// A marker: the last packet on the old path.
+/// A marker, which is the last packet on the old path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndMarker {
-    /// Maximum time for which a packet waits for the marker.
+    /// The longest time for which a packet waits for the marker.
     pub wait_ns: u64,
-    /// Buffer in which packets wait.
+    /// The buffer for waiting packets.
     pub buffer: Hold,
 }
 
-/// Notices of nodes to hosts whose packets will take another path.
+/// The notices of nodes to hosts whose packets will take another path.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// Time from the route change to the notice. A negative time means that the notice precedes the change.
+    /// The time from the route change to the notice. A negative value means that the notice precedes the change.
     pub delay_ns: i64,
-    /// Share of the notices that are lost, 0 to 1.
+    /// The share of lost notices, 0 to 1.
     pub loss_ratio: f64,
-    /// False notices in order of time. A false notice has a run time in ns, a receiving host, and the destination for
-    /// which the notice claims a change.
+    /// The false notices in order of time. Each false notice has a run time in ns, a receiving host and a destination
+    /// whose route seems to change.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
@@ -51,15 +51,15 @@ pub struct Notify {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resequence {
-    /// Packets that share one sequence of numbers.
+    /// The packets that share one sequence of numbers.
     pub by: Numbering,
-    /// Selection of the packets that wait for missing earlier packets.
+    /// The selection of the packets that wait for missing earlier packets.
     pub kind: Ordering,
-    /// Maximum time for which a packet waits for missing earlier packets.
+    /// The longest time for which a packet waits for missing earlier packets.
     pub delay_ns: u64,
 }
 
-/// Selection of the packets that wait for missing earlier packets.
+/// The selection of the packets that wait for missing earlier packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ordering {
@@ -69,23 +69,23 @@ pub enum Ordering {
     Advanced,
 }
 
-/// Packets that share one sequence of numbers.
+/// The packets that share one sequence of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// The packets of one flow. Protocol and ports identify the flow.
+    /// The packets of one flow, identified by protocol and ports. Protocol and ports identify the flow.
     Flow,
-    /// All packets from one host to another, of all flows.
+    /// All packets from one host to another.
     Aggregate,
 }
 
-/// Whether packets that wait at a link can be moved to another link after the link has gone down.
+/// Whether packets in a link's queue can be moved after the link has gone down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveQueue {
-    /// Waiting packets can be moved, because the queue is in the node's memory.
+    /// Packets can be moved, because the queue is in the node's memory.
     Kept,
-    /// Waiting packets cannot be moved, because the queue is lost with the link.
+    /// Packets cannot be moved, because the queue is lost with the link.
     Lost,
 }
 
@@ -93,13 +93,13 @@ pub enum MoveQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// Size of the buffer for each direction of a link. A frame takes its own bytes and the link's overhead.
+    /// The size of the buffer for each direction of a link. A frame takes its own bytes and the link's overhead.
     pub buffer_bytes: u32,
-    /// Behaviour when the buffer is full.
+    /// The fate of packets when the buffer is full.
     pub full: HoldFull,
 }
 
-/// Behaviour when a buffer for held packets is full.
+/// The fate of packets when a buffer for held packets is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldFull {
@@ -110,7 +110,7 @@ pub enum HoldFull {
 }
 
 impl Cures {
-    /// Whether nodes do anything when one of their routes changes.
+    /// Returns whether nodes do anything at route changes.
     pub fn at_switches(&self) -> bool {
         self.move_queue.is_some()
             || self.hold.is_some()
@@ -120,13 +120,13 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// With [`Ordering::Advanced`]: maximum time for which a packet of a new path waits at the station. None = packets
-    /// never wait, or all packets wait (`Basic`).
+    /// Returns the longest time for which a packet of a new path waits at the station under [`Ordering::Advanced`].
+    /// None means that packets never wait, or that all packets wait (`Basic`).
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }
 
-    /// Whether any cure is set.
+    /// Returns whether any cure is set.
     pub fn any(&self) -> bool {
         self.at_switches() || self.resequence.is_some()
     }

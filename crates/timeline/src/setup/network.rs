@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: the nodes, hosts and links of the network.
+//! The nodes, hosts and links in the setup.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use std::net::IpAddr;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// Name of the node, as in the timeline.
+    /// The name of the node, as in the timeline.
     pub name: String,
-    /// Kind of the node.
+    /// The kind of the node.
     pub kind: NodeKind,
 }
 
-/// Kind of a node.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -23,36 +23,36 @@ pub enum NodeKind {
     Satellite,
     /// A router on the ground.
     Ground,
-    /// A host, at which flows begin or end.
+    /// A host, where flows begin or end.
     Host,
     /// A router between the two ends of a chain.
     Router,
 }
 
-/// A host, at which flows begin or end.
+/// A host, where flows begin or end.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Index into `nodes`.
+    /// The index into `nodes`.
     pub node: usize,
     /// The host's only address. All hosts have IPv4 addresses, or all have IPv6 addresses.
     pub address: IpAddr,
-    /// Kernel parameters of the host's namespace, by dotted name.
+    /// The kernel parameters of the host's namespace. The keys are dotted names.
     pub sysctl: BTreeMap<String, String>,
-    /// Pacer of the packets of the host's sockets.
+    /// The pacer for the host's sockets.
     #[serde(default)]
     pub pacing: Pacing,
     /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
-    /// Set if this host joins another host: index into `hosts` of the host whose namespace it uses. A joining host is
-    /// an interface with its own address in that namespace.
+    /// The host that this host joins, as an index into `hosts`. None means that the host has its own namespace. A
+    /// joining host is an interface with its own address in the other host's namespace.
     #[serde(default)]
     pub joins: Option<usize>,
 }
 
 impl Host {
-    /// The last four bytes of the host's address, which differ between hosts.
+    /// Returns the last four bytes of the host's address. The bytes differ between hosts.
     pub fn short_address(&self) -> u32 {
         match self.address {
             IpAddr::V4(address) => address.into(),
@@ -61,12 +61,12 @@ impl Host {
     }
 }
 
-/// Minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes, and some payload.
+/// The minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
-/// Minimum of [`super::Setup::mtu_bytes`] for IPv6 (RFC 8200, 5). The kernel turns IPv6 off on an interface with a
+/// The minimum of [`super::Setup::mtu_bytes`] for IPv6 (RFC 8200, 5). The kernel turns IPv6 off on an interface with a
 /// smaller MTU.
 pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
-/// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's MTU.
+/// The maximum of [`super::Setup::mtu_bytes`], which is Ethernet's MTU.
 pub const MTU_MOST_BYTES: u32 = 1500;
 
 pub(super) fn mtu_most_bytes() -> u32 {
@@ -80,7 +80,7 @@ pub enum Forwarding {
     /// The node moves packets directly from one link's queue to the next link's queue.
     #[default]
     Direct,
-    /// Through the kernel's IP stack.
+    /// The kernel's IP stack forwards packets.
     Kernel,
 }
 
@@ -94,11 +94,11 @@ pub enum DelayedAck {
     Adaptive,
     /// An ACK for every second segment from the start, or after a timer (`guest/ulp/delack.c`).
     On,
-    /// Each segment, immediately.
+    /// An immediate ACK for each segment.
     Off,
 }
 
-/// Pacer of the packets of a host's sockets.
+/// The pacer for the sockets of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
@@ -109,57 +109,58 @@ pub enum Pacing {
     Fq,
 }
 
-/// A link, which is a pair of directions: `2 * index` from a to b, and `2 * index + 1` from b to a.
+/// A link with two directions: `2 * index` from a to b, and `2 * index + 1` from b to a.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Node at the end a: index into `nodes`.
+    /// The node at end a, as an index into `nodes`.
     pub a: usize,
-    /// Node at the end b: index into `nodes`.
+    /// The node at end b, as an index into `nodes`.
     pub b: usize,
-    /// Kind of the link.
+    /// The kind of the link.
     pub kind: LinkKind,
-    /// Queueing discipline that models the link's directions. None = the link has no model, as for wires.
+    /// The queueing discipline that models both directions. None means that the link has no model. Wires have none.
     pub discipline: Option<Discipline>,
-    /// Fate of the link's packets when the link goes down. For each event, `events.bin` contains the fate that results.
+    /// The fate of the link's packets when the link goes down. Each event in `events.bin` already contains the
+    /// resulting fate.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
     /// Maximum number of waiting bytes, including `overhead_bytes` for each frame.
     pub limit_bytes: Option<u32>,
-    /// Number of bytes that the link adds to the Ethernet frame (IP packet + 14 bytes).
+    /// The number of bytes that the link adds to the Ethernet frame (IP packet + 14 bytes).
     pub overhead_bytes: i32,
     /// Whether neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// For netem and jitter: which packets count towards the queue's limit.
+    /// The packets that count towards the limit of a netem or jitter link.
     #[serde(default)]
     pub queue_counts: QueueCounts,
-    /// Further settings of the two directions: a to b, then b to a.
+    /// The further settings of the two directions: a to b, then b to a.
     #[serde(default)]
     pub directions: [Direction; 2],
 }
 
 impl Link {
-    /// Whether queueing disciplines model the link's directions. A wire has no discipline, unless it is jittered.
+    /// Returns whether a queueing discipline models the link. A wire has no discipline, unless it is jittered.
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
 
-    /// Whether the queueing discipline is a netem, either alone or below a tbf.
+    /// Returns whether the queueing discipline is a netem, either alone or below a tbf.
     pub fn is_by_netem(&self) -> bool {
         matches!(self.discipline, Some(Discipline::Netem | Discipline::Jitter))
     }
 }
 
-/// Kind of a link.
+/// The kind of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkKind {
-    /// Link between two satellites.
+    /// A link between two satellites.
     Isl,
-    /// Link between a satellite and the ground.
+    /// A link between a satellite and the ground.
     Gsl,
-    /// Link between a host and its station. A wire has no delay, rate or queue, unless it is jittered.
+    /// A link between a host and its station. A wire has no delay, rate or queue, unless it is jittered.
     Wire,
 }
 
@@ -176,7 +177,7 @@ pub enum Discipline {
     Jitter,
 }
 
-/// Fate of a link's packets when the link goes down.
+/// The fate of a link's packets when the link goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
@@ -186,35 +187,33 @@ pub enum OnDown {
     Drop,
 }
 
-/// Packets that count towards the limit of a netem link.
+/// The packets that count towards the limit of a netem link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// Only packets that wait for the serialiser. The agent adds the content of the delay line to netem's own limit, so
-    /// that only waiting packets count.
+    /// The packets that wait for the serialiser. netem also counts packets in flight, so the agent adds their number to
+    /// netem's limit.
     #[default]
     Waiting,
-    /// Packets that wait for the serialiser, and packets in the delay line. This is the count of netem itself.
+    /// The packets that wait for the serialiser, and the packets in flight. netem itself counts in this way.
     WaitingAndFlying,
 }
 
-/// Settings of a direction, which only the discipline leolink uses.
+/// The settings of a direction. Only the discipline leolink uses them.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
-    /// Queue before the serialiser. None = a FIFO with the link's limits.
+    /// The queue in front of the serialiser. None means a FIFO with the link's limits.
     pub queue: Option<Queue>,
     /// Whether packets stay in order even if the delay falls. If false, a packet with a smaller delay overtakes earlier
     /// packets.
     pub in_order: bool,
-    /// Length of the packets that measured the delay. A measured delay includes the transmission time of a packet of
-    /// this length.
+    /// The length of the probe packets that measured the delay. The measured delay includes the transmission time of
+    /// one probe packet.
     pub probe_bytes: u32,
-    /// Number of rows in the direction's table of capacity in `tables.bin`. 0 = there is no table, and events set the
-    /// rate.
+    /// The number of capacity rows of the direction in `tables.bin`. 0 means that events set the rate.
     pub capacity_rows: usize,
-    /// Number of rows in the direction's table of delay and loss in `tables.bin`. 0 = there is no table, and events set
-    /// both.
+    /// The number of delay and loss rows of the direction in `tables.bin`. 0 means that events set both.
     pub channel_rows: usize,
 }
 
@@ -225,28 +224,28 @@ impl Default for Direction {
 }
 
 impl Direction {
-    /// Whether the direction has only default settings.
+    /// Returns whether the direction has only default settings.
     pub fn is_plain(&self) -> bool {
         self.queue.is_none() && self.in_order && (self.probe_bytes, self.capacity_rows, self.channel_rows) == (0, 0, 0)
     }
 }
 
-/// Maximum limit of waiting packets in a direction in which packets may overtake each other.
+/// The largest queue limit of a direction in which packets may overtake each other.
 pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 
-/// A queue before a serialiser.
+/// A queue in front of a serialiser.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// Whether the discipline marks packets instead of dropping them, if the packets support ECN.
+    /// Whether the discipline marks ECN packets instead of dropping them.
     pub ecn: bool,
-    /// Parameters of the discipline, by name: see [`QueueKind::parameters`].
+    /// The parameters of the discipline, by name: see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// Maximum number of waiting packets. If `limit_pkts` and `limit_bytes` are both None, the link's limits apply.
+    /// Maximum number of waiting packets. If both limits are None, the link's limits apply.
     pub limit_pkts: Option<u32>,
-    /// Maximum number of waiting bytes. If `limit_pkts` and `limit_bytes` are both None, the link's limits apply.
+    /// Maximum number of waiting bytes. If both limits are None, the link's limits apply.
     pub limit_bytes: Option<u32>,
 }
 
@@ -254,7 +253,7 @@ pub struct Queue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueKind {
-    /// leolink's own fifo.
+    /// The fifo of leolink.
     Fifo,
     /// CoDel (RFC 8289).
     Codel,
@@ -262,16 +261,16 @@ pub enum QueueKind {
     FqCodel,
     /// PIE (RFC 8033).
     Pie,
-    /// PIE for each of many flows separately.
+    /// PIE with a separate queue for each flow.
     FqPie,
-    /// Common Applications Kept Enhanced, without its shaper.
+    /// Common Applications Kept Enhanced (CAKE), without its shaper.
     Cake,
-    /// Random early detection.
+    /// Random early detection (RED).
     Red,
 }
 
 impl QueueKind {
-    /// Name of the discipline in the kernel.
+    /// Returns the name of the discipline in the kernel.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",
@@ -284,7 +283,7 @@ impl QueueKind {
         }
     }
 
-    /// Names of the discipline's parameters.
+    /// Returns the names of the discipline's parameters.
     pub fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Fifo => &[],

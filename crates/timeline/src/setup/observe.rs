@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: what is recorded.
+//! The settings of recording in the setup.
 
 use serde::Deserialize;
 
-/// What is recorded.
+/// The settings of recording.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Interval between samples of TCP_INFO; None = no samples.
+    /// The interval between samples of TCP_INFO. None means no samples.
     pub sockets_ns: Option<i64>,
-    /// Interval between readings of the kernel's counters; None = they are read only at the end.
+    /// The interval between readings of the kernel's counters. None means one reading at the end.
     pub counters_ns: Option<i64>,
-    /// Interval between readings of the queues; None = queues are not read.
+    /// The interval between readings of the queues. None means no readings.
     pub queues_ns: Option<i64>,
-    /// Whether packets are captured at both ends of each flow, and matched. Without the capture, there are no tables of
-    /// packets, bins, drops of flows, echoes and reordering.
+    /// Whether packets are captured and matched at both ends of each flow. Without the capture, the tables of packets,
+    /// bins, flow drops, echoes and reordering are missing.
     pub truth: bool,
     /// How packets are captured.
     #[serde(default)]
     pub capture: Capture,
     /// The thresholds D_T and B_T of RFC 5236.
     pub reordering_threshold_pkts: u32,
-    /// Width of the windows in which reordering is measured; None = no windows.
+    /// The width of the windows in which reordering is measured. None means no windows.
     pub reordering_window_ns: Option<i64>,
-    /// Durations before and after a route change in which its reordering is measured.
+    /// The durations before and after a route change in which reordering is measured.
     pub around_changes_ns: (i64, i64),
-    /// Selection of the packets that are stored.
+    /// The packets that are stored.
     pub packets: Packets,
-    /// Intervals of sending time in which packets are stored, only for `changes`; sorted, disjoint and half-open.
+    /// The intervals of send time in which packets are stored. Only for `changes`. The intervals are sorted, disjoint
+    /// and half-open.
     pub windows_ns: Vec<(i64, i64)>,
-    /// Ends of the first flow at which a pcapng file is written.
+    /// The ends of the first flow that get a pcapng file.
     pub pcap: Pcap,
-    /// Number of bytes of each frame that the pcapng file contains.
+    /// The number of bytes of each frame in the pcapng file.
     pub pcap_snap_bytes: u32,
 }
 
-/// Selection of the packets that are stored. Late, lost and retransmitted packets are always stored, except with
-/// `none`.
+/// The packets that are stored. Late, lost and retransmitted packets are always stored, except with `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
-    /// No packets; bins and totals are still recorded.
+    /// No packets. Bins and totals are still recorded.
     None,
-    /// Packets whose sending time is in a window (`windows_ns`).
+    /// All packets with a send time in a window (`windows_ns`).
     Changes,
     /// All packets.
     All,
 }
 
-/// Ends of the first flow at which a pcapng file is written.
+/// The ends of the first flow that get a pcapng file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pcap {
@@ -66,9 +66,9 @@ pub enum Pcap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {
-    /// Taps of the guest kernel capture packets, if the kernel has taps.
+    /// Capture by taps of the guest kernel, if the kernel has taps.
     #[default]
     Taps,
-    /// By packet sockets.
+    /// Capture by packet sockets.
     Sockets,
 }

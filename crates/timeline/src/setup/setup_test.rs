@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
 
-/// A setup that uses all features; one of its links accepts tables.
+/// Returns a setup that uses all features. One of its links accepts tables.
 pub fn example() -> serde_json::Value {
     serde_json::json!({
         "version": 4, "duration_ns": 10, "seed": 1, "drain_ns": 0, "ends": "flows", "linger_ns": 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: an interactive program at a host.
+//! An interactive program at a host, as a part of the setup.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -8,29 +8,29 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
-    /// Index into `hosts`.
+    /// The host, as an index into `hosts`.
     pub at: usize,
-    /// Program and arguments.
+    /// The program and its arguments.
     pub command: Vec<String>,
     /// All environment variables of the program.
     pub environment: BTreeMap<String, String>,
-    /// Root of the program: a directory of the user's machine, as a path of the guest's hostfs.
+    /// The root directory of the program on the user's machine, as a path of the guest's hostfs.
     pub root: String,
-    /// Maximum size of the program's files.
+    /// The largest size of the program's files.
     pub storage_bytes: u64,
-    /// Size of the user's terminal, on which the program runs. None = the program's outputs are pipes.
+    /// The size of the terminal on which the program runs. None means that pipes take the program's outputs.
     pub terminal: Option<Terminal>,
-    /// Only without a terminal: name of the file in the boot's `in/` that is the program's standard input. None = there
-    /// is no input.
+    /// The file in the boot's `in/` that becomes the program's standard input. Only without a terminal. None means no
+    /// input.
     pub input: Option<String>,
 }
 
-/// Size of the user's terminal.
+/// The size of the user's terminal.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
-    /// Number of lines of text.
+    /// The number of lines of text.
     pub rows: u16,
-    /// Number of characters per line.
+    /// The number of characters per line.
     pub columns: u16,
 }
