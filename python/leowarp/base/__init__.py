@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors, units, files, texts and progress, which all other packages use. This package imports no other package of
+"""The errors, units, files, texts and progress that all other packages use. This package imports no other package of
 leowarp."""

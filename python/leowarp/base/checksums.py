@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of files and of manifests, with which a directory is compared with its content at the time when its
-manifest was written."""
+"""The sha256 of files and of manifests. With it, a directory is compared with its content when its manifest was
+written."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 from leowarp.base.plainfiles import is_hollow
 
 SEAL = "sha256"
-"""Key under which a manifest contains the sha256 of its other entries. The checksum detects damage but not forgery,
-because a forger can compute the checksum again. `leowarp verify` takes this limit into account."""
+"""The key under which a manifest contains the sha256 of its other entries. The checksum detects damage but not forgery,
+because a forger can compute the checksum again."""
 
 
 def sha256_of_file(path: Path) -> str:
-    """The sha256 of a file's bytes, as 64 hexadecimal digits.
+    """Return the sha256 of a file's bytes, as 64 hexadecimal digits.
 
     Raises OSError if the file cannot be read.
     """
@@ -30,18 +30,18 @@ def sha256_of_file(path: Path) -> str:
 
 
 def names_below(directory: Path) -> list[str]:
-    """Names of all files below a directory, relative to it, with `/` as the separator on every machine; sorted by
-    path."""
+    """Return the names of all files below a directory, relative to it and sorted by path. The separator is `/` on every
+    machine."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return [path.relative_to(directory).as_posix() for path in files]
 
 
 def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
-    """Names of the files that the manifest in a directory must list: all files except the manifest, its signatures, and
-    locks.
+    """Return the names of all files in a directory except the manifest, its signatures, and locks. The manifest must
+    list these files.
 
-    directories: Subdirectories that have their own manifest. Only the manifest of each subdirectory is listed, so that
-        a study's manifest can be checked without the traces of the study's runs.
+    directories: The subdirectories that have their own manifest. Only the manifest of each subdirectory is listed. A
+        study's manifest can be checked without the traces of the study's runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}
@@ -50,12 +50,12 @@ def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
 
 
 def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
-    """Relative name -> sha256, for the given files below a directory."""
+    """Return a dict of relative name -> sha256, for the given files below a directory."""
     return {name: sha256_of_file(directory / name) for name in names}
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:
-    """The text of a manifest file. It contains a checksum: the sha256 of all other entries.
+    """Return the text of a manifest file. The text contains a checksum: the sha256 of all other entries.
 
     The text is pure ASCII, because a program's files may have names in any encoding.
     """
@@ -66,8 +66,8 @@ def manifest_text(content: Mapping[str, Any]) -> str:
 
 
 def is_as_written(text: str) -> bool | None:
-    """Whether a manifest is byte for byte as it was written; None if it has no sha256 of its own, because an older
-    version wrote it.
+    """Return whether a manifest is byte for byte as it was written. The result is None for a manifest of an older
+    version, which has no sha256 of its own.
 
     >>> text = manifest_text({"seed": 1})
     >>> is_as_written(text), is_as_written(text.replace("1", "2", 1)), is_as_written('{"seed": 1}')
@@ -79,10 +79,10 @@ def is_as_written(text: str) -> bool | None:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of a comparison of a directory's files with the list in its manifest.
+    """The result of a comparison of a directory's files with the list in its manifest.
 
-    intact, changed, missing, unlisted: Sorted relative names of listed files with the right sha256, with another
-        sha256, or missing; and of files that are not listed.
+    intact, changed, missing, unlisted: The sorted relative names of listed files with the right sha256, with another
+        sha256, or missing, and of files that are not listed.
     """
 
     intact: tuple[str, ...]
@@ -94,9 +94,9 @@ class Checked:
 def check_files(directory: Path, listed: Mapping[str, str], present: Collection[str]) -> Checked:
     """Compare the files of a directory with their listed sha256.
 
-    listed: Relative name -> sha256, from the manifest. A listed name is opened only if it is also in `present`, so a
-        list cannot make us read files outside the directory.
-    present: Names of the files that exist, as `names_below` returns them.
+    listed: A dict of relative name -> sha256, from the manifest. A listed name is opened only if it is also in
+        `present`. The list cannot make us read files outside the directory.
+    present: The names of the files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))
     # A hollow file counts as changed whatever its sha256 is, because leowarp never writes hollow files.

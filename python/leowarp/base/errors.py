@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of leowarp, grouped by who can resolve them.
+"""The errors of leowarp, grouped by who can resolve them.
 
-Each message states what leowarp attempted, the value, and the rule that the value breaks; the hint states what to type
+Each message states what leowarp attempted, the value, and the rule that the value breaks. The hint states what to type
 next.
 """
 
@@ -21,9 +21,9 @@ class LeowarpError(Exception):
     Parameters
     ----------
     message : str
-        What leowarp attempted, the value, and the rule that the value breaks.
+        The text with what leowarp attempted, the value, and the rule that the value breaks.
     hint : str, optional
-        What the user should do or type next.
+        The text with what the user should do or type next.
     """
 
     exit_code = 1
@@ -70,7 +70,7 @@ class UnexpectedError(LeowarpError):
 
 
 INTERRUPTED_EXIT_CODE = 130
-"""Exit code after Ctrl-C (128 + SIGINT), as in shells."""
+"""The exit code after Ctrl-C (128 + SIGINT), as in shells."""
 
 
 _LACKS = {
@@ -81,7 +81,7 @@ _LACKS = {
     errno.EAGAIN: "no more processes or threads are allowed (ulimit -u)",
     errno.EIO: "the device reports an error", errno.EROFS: "the file system is read-only",
 }  # fmt: skip
-"""Lack of a resource, which may happen on any machine at any time and is no fault of leowarp or of a file."""
+"""The errors for a lack of a resource, which may happen on any machine at any time."""
 
 _WORDS_OF_LACKS = (
     # texts in messages of libraries: the loader, C++, threads
@@ -92,7 +92,7 @@ _WORDS_OF_LACKS = (
 
 
 def lack_of(error: BaseException) -> str | None:
-    """Text that names the missing resource, if a lack of it caused the error; otherwise None.
+    """Return a text that names the missing resource, if a lack of it caused the error, otherwise None.
 
     >>> lack_of(OSError(errno.EFBIG, "File too large"))
     'the file would be larger than is allowed (ulimit -f)'
@@ -110,12 +110,12 @@ def lack_of(error: BaseException) -> str | None:
 
 
 def is_lack_of_memory(error: BaseException) -> bool:
-    """Whether a lack of memory caused the error."""
+    """Return whether a lack of memory caused the error."""
     return lack_of(error) == _LACKS[errno.ENOMEM]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error, its cause, the cause of that cause, and so on."""
+    """Yield an error, its cause, the cause of that cause, and so on."""
     each: BaseException | None = error
     for _ in range(16):
         if each is None:
@@ -125,12 +125,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """The error to report instead of a traceback, for an error that leowarp does not handle.
+    """Return the error to report instead of a traceback, for an error that leowarp does not handle.
 
-    An OSError with a path becomes a HostError (exit code 3), because its cause is mostly a full disk, a missing
-    permission or a file that vanished.
+    An OSError with a path becomes a HostError (exit code 3). Its cause is mostly a full disk, a missing permission or a
+    file that vanished.
 
-    error: The error with its traceback; the message names the last frame.
+    error: The error with its traceback. The message names the last frame.
     Returns: An error, which the caller may print or replace by the traceback.
     """
     # Only the file's name and the line of the last frame are reported, because a path would reveal where leowarp is
@@ -152,8 +152,8 @@ def unexpected(error: Exception) -> LeowarpError:
 
 
 def kind_of(error: LeowarpError) -> str:
-    """Name of the error's class in this module, or of the base class in this module if the error has a class of its
-    own.
+    """Return the name of the error's class in this module. For a class of another module, return its base class in this
+    module.
 
     >>> kind_of(TraceError("a"))
     'TraceError'
@@ -162,10 +162,10 @@ def kind_of(error: LeowarpError) -> str:
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON: its kind, message and hint; for an unexpected error, also the place where it was raised.
+    """Return an error as JSON: its kind, message and hint. An unexpected error also has the place where it was raised.
 
-    Returns: `kind`, `message`, `hint` (None if there is none). Worker processes send errors to their parent process as
-        this JSON.
+    Returns: The keys `kind`, `message` and `hint` (None if there is none). Worker processes send errors to their parent
+        process as this JSON.
     """
     if isinstance(error, LeowarpError):
         return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
@@ -175,9 +175,9 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 
 
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
-    """The error that `encode_error` wrote; if its kind is unknown, a plain `LeowarpError`.
+    """Return the error that `encode_error` wrote. If the kind is unknown, the result is a plain `LeowarpError`.
 
-    encoded: Keys `kind`, `message` and, if there is one, `hint`.
+    encoded: The keys `kind`, `message` and, if there is one, `hint`.
     """
     # The name of the error's class comes from another process. The name of the error's class is only looked up, and
     # used only if it is one of the classes in this module.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of flows in all outputs. A flow without a name in the scenario is named by its stations and its congestion
-control, or else its kind.
+"""The names of flows in all outputs. A flow without a name in the scenario is named by its stations and its congestion
+control, or by its kind.
 
 If two flows would have the same name, the flow's number is appended.
 
@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 from leowarp.base.spelling import nearest
 
 _MOST_NAMES = 8
-"""Largest number of flow names that a message lists."""
+"""The largest number of flow names that a message lists."""
 
 
 class FlowKey(NamedTuple):
-    """Fields that distinguish a flow from other flows of the same run; None if unknown or absent."""
+    """The fields that distinguish a flow from other flows of the same run. None means unknown or absent."""
 
     number: int
     source: str | None
@@ -35,29 +35,29 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """The `FlowKey` of a flow in `summary.json`."""
+        """Return the `FlowKey` of a flow in `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
     @classmethod
     def of_plan(cls, number: int, flow: Any) -> FlowKey:
-        """The `FlowKey` of a flow in a plan (`scenario.Flow`)."""
+        """Return the `FlowKey` of a flow in a plan (`scenario.Flow`)."""
         control = flow.congestion_control if flow.kind == "tcp" else None
         return cls(number, flow.source, flow.destination, flow.kind, control, flow.name)
 
     @property
     def pair(self) -> str | None:
-        """Source and destination of the flow as text; None if one of them is unknown."""
+        """The flow's source and destination as text, or None if one of them is unknown."""
         return None if None in (self.source, self.destination) else f"{self.source} to {self.destination}"
 
     @property
     def sort(self) -> str | None:
-        """Congestion control of a TCP flow; for other flows, the kind."""
+        """The congestion control of a TCP flow, or the kind of another flow."""
         return self.congestion_control or self.kind
 
 
 def named(flow: FlowKey) -> str:
-    """Name and number of a flow, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
+    """Return the name and number of a flow, for example "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
 
     Returns: A text with the number by which the tables of a trace refer to the flow.
     """
@@ -65,11 +65,11 @@ def named(flow: FlowKey) -> str:
 
 
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
-    """Common name of one flow of several runs: its name, pair and congestion control, each only if it is the same in
-    all these runs.
+    """Return the common name of one flow of several runs. The common name contains the name, pair and congestion
+    control that all these runs share.
 
-    flows: The flow as each of the runs has it; at least one.
-    alone: True if no other flow is of the same kind, so that name and pair identify the flow.
+    flows: The flow in each of the runs, which are at least one.
+    alone: Whether no other flow is of the same kind. If so, name and pair identify the flow.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -82,12 +82,12 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
 
 
 def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
-    """Indexes that say which flows of several runs are to be compared: flows with the same index are compared.
+    """Return indexes that say which flows of several runs are compared. Flows with the same index are compared.
 
     A flow with a name gets the index of the flow with this name in an earlier run. If no earlier run has this name, the
     index is the flow's number, or a new index if another flow has this index.
 
-    Returns: One index for each flow of each run; no two flows of a run have the same index.
+    Returns: One index for each flow of each run. No two flows of a run have the same index.
 
     >>> up, down = FlowKey(0, "A", "B", "tcp", "cubic", "up"), FlowKey(1, "B", "A", "tcp", "cubic", "down")
     >>> matched([[up, down], [down._replace(number=0), up._replace(number=1)]])
@@ -114,11 +114,11 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 
 
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
-    """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; "(flow 3)" is appended if another flow has this
-    name.
+    """Return a name for each flow of a run, for example "Madrid to Tokyo, cubic". "(flow 3)" is appended if another
+    flow has this name.
 
-    flows: All flows of the run, even if only some are shown, so that a flow always has the same name.
-    pairs: If false, names do not contain the pair, because a title already states it.
+    flows: All flows of the run, even if only some are shown. A flow always has the same name.
+    pairs: Whether names contain the pair. Names do not need the pair if a title states it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)
@@ -128,18 +128,17 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
 
 
 def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
-    """Name of a flow without the flow's number; several flows may have the same name. For a flow without any known
-    field, the name is ""."""
+    """Return the name of a flow without the flow's number. For a flow without any known field, the name is ""."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
 
 
 def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
-    """Hint that lists the flows of a run, for a user who named a flow that does not exist.
+    """Return a hint that lists the flows of a run, for a user who named a flow that does not exist.
 
     asked: The name or number that the user typed.
-    names: Names of the flows in the plan.
-    count: Number of flows in the trace: those of the plan and the connections of programs.
+    names: The names of the flows in the plan.
+    count: The number of flows in the trace: the plan's flows and the connections of programs.
     """
     known = [name for name in names if name is not None]
     near = nearest(asked, known) if isinstance(asked, str) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flow names: the name in the scenario, or else pair, kind and congestion control; if names are equal, with numbers."""
+"""The names of flows: the name in the scenario, or pair, kind and congestion control. Equal names get numbers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +47,7 @@ def test_over_several_runs_a_flow_is_called_by_what_they_have_in_common():
 
 @st.composite
 def run_of_flows(draw):
-    """The flows of a run, numbered from 0; some have names, which are unique."""
+    """Return the flows of a run, numbered from 0. Some have names, which are unique."""
     names = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     names += [None] * draw(st.integers(0, 3))
     return [CUBIC._replace(number=number, name=name) for number, name in enumerate(draw(st.permutations(names)))]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the footer of a Parquet file before Arrow decodes it. The values in the footer are counted, because the counts
-that it states may be wrong.
+that the footer states may be wrong.
 
-Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. This module
-checks only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact protocol
+Arrow creates an object of some kB for each column of each row group. A footer of 6 MB takes 1.5 GB. This module checks
+only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 """
 
@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 8 << 20
-"""Largest size of a footer. For a network of 10,000 links, the footer has 2 MB of names."""
+"""The largest size of a footer. For a network of 10,000 links, the footer has 2 MB of names."""
 
 MOST_VALUES = 200_000
-"""Largest number of integers and texts in a footer. A footer of leowarp has some 30 values per column and 262,144
+"""The largest number of integers and texts in a footer. A footer of leowarp has some 30 values per column and 262,144
 rows."""
 
 _FEW_BYTES = 256 << 10
-"""The values of a smaller footer are not counted, because such a footer takes at most 60 MB once it is decoded."""
+"""The size below which the values of a footer are not counted. A small footer takes at most 60 MB once it is
+decoded."""
 
 _TRAILER_BYTES = 8
 
@@ -29,7 +30,8 @@ _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _M
 
 
 def why_too_large(path: Path) -> str | None:
-    """Why a file's footer is too large to be decoded, as the end of a sentence; None if it is small enough.
+    """Return why a file's footer is too large to be decoded, as the end of a sentence. The result is None if the footer
+    is small enough.
 
     For a file without a footer, the result is None, because Arrow reports that fault.
 
@@ -54,7 +56,7 @@ def why_too_large(path: Path) -> str | None:
 
 
 def _values(footer: bytes) -> Iterator[None]:
-    """Yields one item per value, structure and list of a footer; stops at bytes that are not valid Thrift."""
+    """Yield one item per value, structure and list of a footer, and stop at bytes that are not valid Thrift."""
     at = 0
 
     def varint() -> int:

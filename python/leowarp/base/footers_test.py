@@ -22,7 +22,7 @@ def test_footers_of_many_columns_are_not_decoded(tmp_path, monkeypatch):
 
 
 def test_values_of_a_footer_are_counted_to_its_end(tmp_path):
-    """Arrow can decode these footers, so the count must be complete."""
+    """Arrow can decode these footers, and the count must be complete."""
     path = tmp_path / "a.parquet"
     for columns in (1, 20, 40):
         pq.write_table(pa.table({f"column-{number}": ["x"] for number in range(columns)}), path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of files and directories in a run directory, and the default name of a run directory."""
+"""The names of files and directories in a run directory, and the default name of a run directory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REPORT = "50-report"
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
 SIGNATURES = (f"{MANIFEST}.sig", f"{MANIFEST}.minisig")
-"""Signatures of a manifest, made with ssh-keygen or minisign; they are made after the manifest, so it cannot list
-them."""
+"""The signatures of a manifest, made with ssh-keygen or minisign. The signatures are made after the manifest, which
+cannot list them."""
 INCOMPLETE = "INCOMPLETE"
 STUDY_LOCK = "study.lock"
 GUEST = ".guest"
@@ -28,20 +28,19 @@ CONSOLE = "guest-console.txt"
 ARTEFACTS = (
     PLAN, INPUTS, ROUTES, TIMELINE, TRACE, PROGRAMS, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE,
 )  # fmt: skip
-"""Names of all entries that leowarp makes in a run directory; entries with other names are never changed."""
+"""The names of all entries that leowarp makes in a run directory. Entries with other names are never changed."""
 
 
 def default_directory(name: str, plan_text: str) -> Path:
-    """`runs/<name>-<first digits of the plan's sha256>`: the same plan always has the same directory.
+    """Return `runs/<name>-<first digits of the plan's sha256>`. The same plan always has the same directory.
 
-    Ten hexadecimal digits are 40 bits: with a thousand plans of one name, two of them get the same directory with a
-        probability of 5e-7.
+    With a thousand plans of one name, two of them get the same directory with a probability of 5e-7.
     """
     return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
-    """Names that distinguish several directories: the last part of each path, or as many parts as are needed.
+    """Return names that distinguish several directories: the last part of each path, or as many parts as are needed.
 
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of Arrow tables: only this module encodes the values as JSON and decodes them."""
+"""The metadata of Arrow tables. Only this module encodes the values as JSON and decodes them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 
 
 def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
-    """Entries of a schema's metadata, each value as JSON.
+    """Return the entries of a schema's metadata, each value as JSON.
 
-    Arrow stores metadata as bytes, in the order in which the entries are passed. Keys are therefore sorted: equal
-    values must give equal bytes, because files are compared by their sha256.
+    Arrow stores metadata as bytes, in the order in which the entries are passed. Keys are sorted, because equal values
+    must give equal bytes for the sha256 of files.
 
     >>> encode_metadata({"warnings": [], "hosts": ["A"]})
     {'hosts': '["A"]', 'warnings': '[]'}
@@ -30,10 +30,10 @@ def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
 
 
 def decode_metadata(schema: pa.Schema, key: str) -> Any:
-    """The value that `encode_metadata` wrote; None if the table has no such entry.
+    """Return the value that `encode_metadata` wrote, or None if the table has no entry for the key.
 
     Raises TraceError if the value is not JSON, or does not have the form that leowarp writes under that key.
-    key: Name of the entry. If the key is in `_SHAPES`, the form of the value is checked; other values are returned
+    key: The name of the entry. If the key is in `_SHAPES`, the form of the value is checked. Other values are returned
         without a check.
     """
     text = (schema.metadata or {}).get(key.encode())
@@ -51,7 +51,7 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
-    """Whether a value is a list of items of type `kind`, with `length` items if `length` is not None."""
+    """Return whether a value is a list of items of type `kind`, with `length` items if `length` is not None."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 
@@ -65,4 +65,4 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "jitter_table": lambda value: _is_list_of(value, int | float),
     "harq": lambda value: isinstance(value, dict),
 }
-"""Key -> function that checks the form of the value, so that code that uses the value need not check it."""
+"""A dict of key -> function that checks the form of the value. Code that uses the value need not check it."""

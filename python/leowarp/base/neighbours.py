@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Flow(NamedTuple):
-    """Kind, source and destination of a flow, which each of the files contains."""
+    """A flow's kind, source and destination, which each of the files contains."""
 
     kind: str
     source: str
@@ -37,7 +37,7 @@ class Flow(NamedTuple):
 def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> None:
     """Raise TraceError if a summary does not have the flows of the plan in the same directory.
 
-    summary: A valid summary (checked by `recorded.why_no_summary`).
+    summary: A valid summary, checked by `recorded.why_no_summary`.
     """
     told = [
         Flow(flow.get("kind", "tcp"), str(flow["source"]), str(flow["destination"]))
@@ -52,8 +52,8 @@ def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> No
 def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
     """Raise TraceError if a trace table does not have the flows or hosts of the plan in the same directory.
 
-    metadata: Metadata of the table. Metadata that name neither flows nor hosts are not compared. Unreadable metadata
-        are ignored, because the function that reads the table reports them.
+    metadata: The metadata of the table. Metadata that name neither flows nor hosts are not compared. Unreadable
+        metadata are ignored, because the function that reads the table reports them.
     """
     try:
         flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))
@@ -81,8 +81,8 @@ def _refuse_other_hosts(run: Path, name: str, known: frozenset[str], hint: str) 
 def refuse_other_network(run: Path, name: str, table: pa.Table, hint: str) -> None:
     """Raise TraceError if routes or a timeline do not match the flows of the plan in the same run directory.
 
-    table: Routes with the columns `source` and `destination`, or a timeline with `event`, `a` and `b`. A table without
-        rows is not checked.
+    table: The routes with the columns `source` and `destination`, or a timeline with `event`, `a` and `b`. A table
+        without rows is not checked.
     """
     planned = _planned(run)
     if planned is None or len(table) == 0:
@@ -122,7 +122,7 @@ def refuse_other_links(
 
 
 def _rows_of(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
-    """Distinct rows of some columns. Routes of a long run have a million rows and few pairs of stations."""
+    """Return the distinct rows of some columns."""
     rows = table.select(list(columns)).group_by(list(columns)).aggregate([])
     return set(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
 
@@ -146,7 +146,7 @@ def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None
 
 
 def _planned(run: Path) -> tuple[Flow, ...] | None:
-    """Flows of the plan in a run directory; None if there is no readable plan."""
+    """Return the flows of the plan in a run directory, or None if there is no readable plan."""
     try:
         state = plainfiles.state(run / PLAN)
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A summary or table that belongs to another run than the plan is rejected, whatever the manifest contains."""
+"""A summary or table of another run than the plan's is rejected, whatever the manifest contains."""
 
 import json
 

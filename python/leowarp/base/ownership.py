@@ -2,8 +2,8 @@
 """Checks that only the user and root may write to a place whose files leowarp runs.
 
 leowarp runs files from its cache, and programs that its trust list names. If others could write to these files, they
-could run programs as this user. Each directory on the path to a file that leowarp may run is therefore checked, as
-OpenSSH does for authorized_keys (`safe_path` in misc.c).
+could run programs as this user. leowarp checks each directory on the path to a file that it runs, as OpenSSH does for
+authorized_keys (`safe_path` in misc.c).
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 from leowarp.base.errors import HostError
 
 MOST_LINKS = 40
-"""Largest number of symbolic links in a path; Linux follows as many (path_resolution(7))."""
+"""The largest number of symbolic links in a path. Linux follows as many (path_resolution(7))."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def why_not_own(path: Path) -> str | None:
-    """Why somebody else may change the content of a path, as a sentence that names the place; None if nobody else may.
+    """Return why somebody else may change the content of a path, or None. The text is a sentence that names the place.
 
     The user or root must own the path and each directory and symbolic link that leads to it, and nobody else may write
     there. A sticky directory such as /tmp may be on the path, because only the owner of an entry can replace that
     entry. A group may write if it is the user's private group.
 
-    path: If the path does not exist yet, its directory is checked instead. If the directory is sticky, call the
-        function again after creating the path.
+    path: The path to check. If it does not exist yet, its directory is checked instead. If the directory is sticky,
+        call the function again after creating the path.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
@@ -59,15 +59,15 @@ def why_not_own(path: Path) -> str | None:
 def demand_own(path: Path, attempted: str, hint: str) -> None:
     """Raise HostError if somebody else may change the content of a path.
 
-    attempted: What leowarp was doing, at the beginning of the message: "using the cache ...".
-    hint: What the user should type next.
+    attempted: The action of leowarp, for the beginning of the message: "using the cache ...".
+    hint: The text that the user should type next.
     """
     if why := why_not_own(path):
         raise HostError(f"{attempted}: {why}, so what lies there is not believed", hint=hint)
 
 
 def make_directory(path: Path, mode: int = 0o755) -> None:
-    """Create a directory and its parents; other users cannot write to any of them, whatever the umask allows.
+    """Create a directory and its parents. Other users cannot write to any of them, whatever the umask allows.
 
     Raises OSError if the directory cannot be created.
     """
@@ -82,7 +82,7 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
 
 
 def open_lock(path: Path) -> int:
-    """File descriptor of a lock file, which is created if it does not exist; its content is not changed.
+    """Open a lock file, which is created if it does not exist, and return its descriptor. Its content is not changed.
 
     Raises OSError, with the reason in `strerror`, if the file cannot be opened or is not a regular file.
     """
@@ -102,7 +102,7 @@ def open_lock(path: Path) -> int:
 
 
 def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
-    """Same as `why_not_own`, for a single entry whose directory has already been checked."""
+    """Check a single entry as `why_not_own` does."""
     status = os.lstat(place)
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):
@@ -119,10 +119,10 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
 
 
 def _is_root_unmapped(uid: int) -> bool:
-    """Whether `uid` is the placeholder for all users who are not mapped into the user namespace, and root is one of
-    them.
+    """Return whether `uid` is the placeholder for all users who are not mapped into the user namespace, and root is one
+    of them.
 
-    bubblewrap without root maps only the user, so `/` and `/home` seem to belong to nobody.
+    bubblewrap without root maps only the user. `/` and `/home` seem to belong to nobody.
     """
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
@@ -133,7 +133,7 @@ def _is_root_unmapped(uid: int) -> bool:
 
 
 def _is_private_group(gid: int) -> bool:
-    """Whether a group contains only the user, according to its name and members, as in Debian's OpenSSH
+    """Return whether a group contains only the user, by its name and members, as in Debian's OpenSSH
     (`secure_permissions`)."""
     import grp
     import pwd
@@ -146,8 +146,8 @@ def _is_private_group(gid: int) -> bool:
 
 
 def _has_acl(place: str) -> bool:
-    """Whether a place has an access control list. With an access control list, the group bits of the mode are a mask
-    for several entries."""
+    """Return whether a place has an access control list. With this list, the group bits of the mode are a mask for
+    several entries."""
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content-Security-Policy of the HTML pages that leowarp writes: a page sends no request, and runs only scripts of
-leowarp."""
+"""The Content-Security-Policy of leowarp's HTML pages. A page sends no request, and runs only scripts of leowarp."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ from collections.abc import Sequence
 
 
 def policy_tag(scripts: Sequence[str]) -> str:
-    """The ``<meta>`` element with the policy, for the head of a page. The policy applies only to elements that follow
-    the ``<meta>`` element.
+    """Return the ``<meta>`` element with the policy, for the head of a page. The policy applies only to elements that
+    follow the ``<meta>`` element.
 
-    A page may show a run of somebody else, whose texts must not run as scripts. The policy therefore allows scripts by
-    their hashes. Inline styles need 'unsafe-inline'.
+    A page may show a run of somebody else, whose texts must not run as scripts. The policy allows scripts by their
+    hashes. Inline styles need 'unsafe-inline'.
 
-    scripts: Text of each script, exactly as between its tags. If the script in the page differs by a single blank, a
-        browser does not run it. Data blocks, such as ``<script type="application/json">``, are not scripts.
+    scripts: The text of each script, exactly as between its tags. If the script in the page differs by a single blank,
+        a browser does not run it. Data blocks are not scripts (example: ``<script type="application/json">``).
     """
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Parquet files that may be damaged or malicious; any fault of a file raises a TraceError."""
+"""Reads Parquet files that may be damaged or malicious. All faults of a file raise a TraceError."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Decoded size in bytes up to which tables that are read together are always accepted. The size of tables on disk
+"""The decoded size in bytes up to which tables that are read together are always accepted. The size of tables on disk
 hardly limits their decoded size, because equal values take almost no space on disk."""
 
 MOST_TIMES_FILE = 256
-"""Limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.
+"""The limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.
 
-We measured 2,078 run directories of tests, studies and exams: those that need more than 64 MiB need up to 90 times
-their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130 times its size on disk. This
-was measured with 8.5 million packets, which are copies of a trace of 0.6 million packets. Other runs need fewer bytes
-per byte on disk. The number is 39 with a recording of a dish in the timeline, 26 with 2,000 flows, and 15 with 5.9
+We measured 2,078 run directories of tests, studies and exams. Directories that need more than 64 MiB need up to 90
+times their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130 times its size on
+disk. Other runs need fewer bytes per byte on disk: 39 with a recording of a dish, 26 with 2,000 flows, and 15 with 5.9
 million packets of TCP.
 """
 
 MOST_BYTES = 3 << 29
-"""Limit on the decoded size of all tables of a run together: 1.5 GiB. The size is computed as if each value took the
-space of a value in a data frame. Columns of large tables are read when they are needed, and take as few bytes as their
-values need. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, therefore takes less than 1 GiB."""
+"""The limit on the decoded size of all tables of a run together: 1.5 GiB. The size is computed as if each value took
+the space of a value in a data frame. Columns of large tables are read when they are needed, and take as few bytes as
+their values need. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
-"""Environment variable with which a user raises the limit on the memory of tables."""
+"""The environment variable with which a user raises the limit on the memory of tables."""
 
 # Bytes per value in a data frame, by Parquet's physical type; integers that may be missing become floats. A text takes
 # the bytes of an offset in addition to its own bytes.
 _BOOLEAN_BYTES, _NUMBER_BYTES, _TEXT_BYTES = 2, 8, 16
 _WIDTHS_BYTES = {"BOOLEAN": _BOOLEAN_BYTES, "BYTE_ARRAY": _TEXT_BYTES, "FIXED_LEN_BYTE_ARRAY": _TEXT_BYTES}
 _LIST_BYTES = 128
-"""Bytes per row in a column of lists, because the list of each row is a separate array."""
+"""The number of bytes per row in a column of lists, because the list of each row is a separate array."""
 
 _BATCH_ROWS = 1 << 16
 
@@ -58,8 +57,8 @@ def read_table(
 ) -> pa.Table:  # fmt: skip
     """Read a table.
 
-    columns, filters: As in `pyarrow.parquet.read_table`.
-    hint: What the user should do if the table cannot be read.
+    columns, filters: The arguments of `pyarrow.parquet.read_table`.
+    hint: The advice to the user if the table cannot be read.
     is_bounded: Whether `refuse_large` has already checked the size of the table.
     Raises TraceError if the file is missing, not a regular file, not Parquet, truncated, or too large (`refuse_large`).
     """
@@ -87,7 +86,7 @@ def read_table(
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
-    """Read the schema of a table, which includes its metadata, without reading a row.
+    """Read the schema and the metadata of a table, without reading a row.
 
     Raises TraceError for the same reasons as `read_table`.
     """
@@ -98,7 +97,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 
 
 def rows(path: Path) -> int:
-    """Number of rows of a table, from its footer.
+    """Read the number of rows of a table from its footer.
 
     Raises TraceError for the same reasons as `read_table`.
     """
@@ -113,11 +112,11 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
 
     For numbers, the number of values in the footers is enough. For texts, the number of values is not enough, because
     many rows may refer to one long text in a dictionary. If the footers do not limit the size of texts, the texts are
-    read in batches, as dictionaries, and their size is added up.
+    read in batches, as dictionaries, and their sizes are added.
 
-    columns: Names of the columns that will be read; by default all columns.
-    hint: What the user should do if a table cannot be read.
-    Raises TraceError if the tables are too large; also for the same reasons as `read_table`.
+    columns: The names of the columns that will be read. By default, all columns are read.
+    hint: The advice to the user if a table cannot be read.
+    Raises TraceError if the tables are too large, and for the same reasons as `read_table`.
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     sizes = []
@@ -149,7 +148,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
 
 
 def how_to_raise(limit_bytes: int) -> str:
-    """Hint that says how to raise the limit to the memory that the tables need."""
+    """Return the hint that says how to raise the limit to the memory that the tables need."""
     return (
         "a run of 2,000 flows over a minute takes less. If you trust it: "
         f"{TABLE_BYTES}={limit_bytes} in the environment raises the limit"
@@ -157,7 +156,7 @@ def how_to_raise(limit_bytes: int) -> str:
 
 
 def memory_limit_bytes(disk_bytes: int) -> int:
-    """Memory in bytes that tables may take together once decoded, given their total size on disk.
+    """Return the memory in bytes that decoded tables may take together, given their total size on disk.
 
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
@@ -169,7 +168,7 @@ def memory_limit_bytes(disk_bytes: int) -> int:
 
 
 def raised_limit_bytes() -> int:
-    """Value of the environment variable `TABLE_BYTES`, 0 if it is not set.
+    """Return the value of the environment variable `TABLE_BYTES`, or 0 if it is not set.
 
     Raises HostError if it is not an integer.
     """
@@ -181,11 +180,11 @@ def raised_limit_bytes() -> int:
 
 @dataclass(frozen=True)
 class _Size:
-    """Memory that a table takes once decoded, estimated from its footer.
+    """The memory that a decoded table takes, estimated from its footer.
 
-    fixed_bytes: Bytes of all values, including null values, but without the characters of texts.
-    most_text_bytes: Upper limit on the bytes of all texts.
-    texts: Paths of the columns that contain texts, alone or in lists.
+    fixed_bytes: The bytes of all values, including null values, but without the characters of texts.
+    most_text_bytes: The upper limit on the bytes of all texts.
+    texts: The paths of the columns that contain texts, alone or in lists.
     """
 
     path: Path
@@ -216,7 +215,8 @@ class _Size:
 
 
 def _footer(path: Path) -> pq.FileMetaData:
-    """A file's footer, if its size is within the limit; it is decoded again only if the file has changed."""
+    """Return a file's footer, if its size is within the limit. The footer is decoded again only if the file has
+    changed."""
     refuse_strange(path)
     return _footer_of(path, plainfiles.state(path))
 
@@ -232,8 +232,8 @@ def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
 
 
 def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
-    """Number of bytes of all texts, in which a repeated text is counted each time; counting stops when the sum exceeds
-    `most_bytes`."""
+    """Return the number of bytes of all texts, in which a repeated text is counted each time. Counting stops when the
+    sum exceeds `most_bytes`."""
     import pyarrow.parquet as pq
 
     total_bytes = 0
@@ -246,8 +246,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Number of bytes of the texts in an array of dictionaries, or of lists of dictionaries; a repeated text is counted
-    each time."""
+    """Return the number of bytes of texts in an array of dictionaries, or of lists of dictionaries. A repeated text is
+    counted each time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -262,15 +262,15 @@ def _repeated_bytes(array: pa.Array) -> int:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """Exceptions that Arrow raises for damaged files, for example KeyError for an unknown encoding and
-    UnicodeDecodeError for a text."""
+    """Return the exceptions that Arrow raises for damaged files (examples: KeyError for an unknown encoding,
+    UnicodeDecodeError for a text)."""
     import pyarrow as pa
 
     return OSError, pa.ArrowException, ValueError, LookupError
 
 
 def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
-    """Raise TraceError if a table is missing or not a regular file; opening a pipe, for example, would wait for a
+    """Raise TraceError if a table is missing or not a regular file. For example, opening a pipe would wait for a
     writer."""
     try:
         mode = path.lstat().st_mode
@@ -281,8 +281,8 @@ def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
-    """The error to raise if a file cannot be read: a TraceError with Arrow's message, or `error` itself if memory is
-    lacking."""
+    """Return the error to raise if a file cannot be read: a TraceError with Arrow's message, or `error` itself if
+    memory is lacking."""
     if isinstance(error, MemoryError):
         return error
     if isinstance(error, FileNotFoundError):

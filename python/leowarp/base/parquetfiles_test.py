@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables are read within limits: a small file that would take all memory is refused, and a valid table is read."""
+"""Tables are read within limits. A small file that would take all memory is refused, and a valid table is read."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ except TraceError as error:
 
 
 def texts(kind: str) -> pa.Array:
-    """A column in which the same text of 1 MB is repeated 100,000 times."""
+    """Return a column in which the same text of 1 MB is repeated 100,000 times."""
     repeated = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, "i4")), pa.array(["x" * 1_000_000]))
     if kind == "text":
         return repeated
@@ -64,7 +64,7 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
 
 
 def limited(monkeypatch, most_bytes):
-    """The module `parquetfiles` with a limit of `most_bytes`."""
+    """Return the module `parquetfiles` with a limit of `most_bytes`."""
     monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
     monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", most_bytes)
     return parquetfiles

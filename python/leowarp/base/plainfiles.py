@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes files that somebody else may have created, only if they are regular files of limited size.
+"""Reads and writes files that other users may have created, only if they are regular files of limited size.
 
-In a published run directory, or in a place where others may write, a symbolic link, a pipe or a device may have the
-name of a file. If leowarp read or wrote under this name, it could affect another file, or wait for ever. Directories
-are therefore checked before a file in them is opened, and files are opened without following links.
+In a published run directory, or where others may write, a file's name may belong to a symbolic link, a pipe or a
+device. If leowarp used this name, it could affect another file, or wait for ever. Directories are checked before a file
+in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -20,48 +20,48 @@ from typing import BinaryIO, NamedTuple
 from leowarp.base.errors import ScenarioError
 
 MOST_TOML_BYTES = 8 << 20
-"""Largest size of a scenario, a plan or a study file, because tomllib takes seconds per MiB. For comparison, a plan has
-1 kB per station."""
+"""The largest size of a scenario, a plan or a study file, because tomllib takes seconds per MiB. For comparison, a plan
+has 1 kB per station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""Largest size of a JSON file that is read as a whole."""
+"""The largest size of a JSON file that is read as a whole."""
 
 MOST_JSON_VALUES = 1 << 20
-"""Largest number of values in a JSON text, because an object with one key takes 30 times the size of its text in
-memory. For comparison, a summary of 2,000 flows has 120,000 values.
+"""The largest number of values in a JSON text. An object with one key takes 30 times the size of its text in memory.
+For comparison, a summary of 2,000 flows has 120,000 values.
 """
 
 MOST_INPUT_BYTES = 1 << 30
-"""Largest size of a file that a scenario names, because it is read into memory."""
+"""The largest size of a file that a scenario names, because it is read into memory."""
 
 _PIECE_BYTES = 1 << 20
 
 _LARGE_BYTES = 1 << 30
-"""Reading a smaller file takes about a second, even if the file is sparse and contains only a hole."""
+"""The size above which a file is checked for holes. Reading a smaller file takes about a second, even if it contains
+only a hole."""
 
 PARTIAL = ".partial"
-"""Suffix of a file's name while it is being written."""
+"""The suffix of a file's name while it is being written."""
 
 DEEPEST = 16
-"""Largest number of directory levels; a run has 4, and a study that contains its runs has 6."""
+"""The largest number of directory levels. A run has 4, and a study that contains its runs has 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""Directory of links that leowarp makes while a run is in progress. After an interrupted run, the links are still
-there. Each link points to the directory that a program sees as `/` (guest/user/programs.py). The links in
-`.guest/in/roots` are allowed, because leowarp writes nothing through them, and removes them before it writes another
-run to the directory."""
+"""The directory of links that leowarp makes while a run is in progress. The links remain after an interrupted run. Each
+link points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are
+allowed, because leowarp writes nothing through them, and removes them before it writes another run to the directory."""
 
 _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """The first entry below a path that is neither a regular file nor a directory, as the end of a sentence; None if
-    there is none.
+    """Return the first entry below a path that is neither a regular file nor a directory, or None. The text is the end
+    of a sentence.
 
     path: A directory or a file. A missing file is not reported.
     itself: Whether `path` itself must not be a link. If the user typed the path, it may be a link, because the user
         chose it.
-    Returns: Text such as "30-trace/packets.parquet in it is a symbolic link".
+    Returns: A text, for example "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
         top = path.lstat() if itself else path.stat()
@@ -93,7 +93,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """Kind of a file that is not a regular file, with its article.
+    """Return the kind of a file that is not a regular file, with its article.
 
     >>> kind_of(stat.S_IFIFO)
     'a pipe'
@@ -106,7 +106,7 @@ def kind_of(mode: int) -> str:
 
 
 class State(NamedTuple):
-    """Properties of a file that change when it is written: device, inode, size, and time of the last change."""
+    """The properties of a file that change when it is written: device, inode, size, and time of the last change."""
 
     device: int
     inode: int
@@ -115,15 +115,15 @@ class State(NamedTuple):
 
 
 def state(path: Path) -> State:
-    """The file's properties now (see `State`). Raises OSError if the file does not exist."""
+    """Return the file's present `State`. Raises OSError if the file does not exist."""
     status = path.stat()
     return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def is_hollow(path: Path) -> bool:
-    """Whether a large file is almost only a hole, which takes no space on disk: reading its zeros may take days.
+    """Return whether a large file is almost only a hole, which takes no space on disk.
 
-    Files of a run contain compressed tables, pictures and packets, so no file system can store them in a thousandth of
+    Files of a run contain compressed tables, pictures and packets. No file system can store them in a thousandth of
     their size.
     """
     status = path.stat()
@@ -133,7 +133,7 @@ def is_hollow(path: Path) -> bool:
 def refuse_link(path: Path) -> None:
     """Raise ScenarioError if a file to be written exists but is not a regular file.
 
-    Files in /dev are allowed, such as /dev/stdout and /dev/fd/63. The shell makes /dev/fd/63 for `>(...)`.
+    Files in /dev are allowed (examples: /dev/stdout and /dev/fd/63). The shell makes /dev/fd/63 for `>(...)`.
     """
     if str(path).startswith(_DEVICES):
         return
@@ -152,7 +152,7 @@ _PART_BYTES = 1 << 20
 
 
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     links: Whether the path may be a symbolic link, which is allowed for a path that the user typed.
     Raises OSError, with the reason in `strerror`, if the file cannot be read, is not a regular file, or has more than
@@ -175,7 +175,7 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 
 
 def refuse_many_values(json_text: str) -> None:
-    """Raise ValueError if a JSON text may contain more than `MOST_JSON_VALUES` values; the check does not decode the
+    """Raise ValueError if a JSON text may contain more than `MOST_JSON_VALUES` values. The check does not decode the
     text."""
     # Commas and brackets within strings are counted as well; leowarp's own texts are far below the limit.
     if sum(map(json_text.count, ",[{")) > MOST_JSON_VALUES:
@@ -183,13 +183,13 @@ def refuse_many_values(json_text: str) -> None:
 
 
 def too_long(path: Path, most_bytes: int) -> OSError:
-    """The error for a file with more than `most_bytes`."""
+    """Return the error for a file with more than `most_bytes`."""
     most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes} B"
     return OSError(0, f"it has more than {most}", str(path))
 
 
 def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
-    """The sha256 of a regular file, hexadecimal; the file is read in pieces.
+    """Return the hexadecimal sha256 of a regular file. The file is read in pieces.
 
     Raises OSError for the same reasons as `read`.
     """
@@ -207,7 +207,7 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 
 @contextlib.contextmanager
 def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
-    """A regular file, opened for reading.
+    """Open a regular file for reading.
 
     links: Whether the path may be a symbolic link, as in `read`.
     Raises OSError, with the reason in `strerror`, if the file cannot be opened or is not a regular file.
@@ -233,12 +233,12 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
 
 
 def write(path: Path, content: bytes | BinaryIO) -> None:
-    """Write a file atomically, in place of an existing one; a symbolic link is replaced, not followed.
+    """Write a file atomically, in place of an existing one. A symbolic link is replaced, not followed.
 
     content: The bytes, or an open file, which is copied in pieces from its current position. Data may still be in the
     page cache when the function returns (no fsync).
 
-    Raises OSError if the file cannot be written; no partial file remains.
+    Raises OSError if the file cannot be written. No partial file remains.
     """
     partial = path.with_name(path.name + PARTIAL)
     # A writer that was killed may have left a partial file, with which O_EXCL below would fail.
@@ -269,7 +269,7 @@ def remove(path: Path) -> None:
 
 
 def is_plain_name(name: object) -> bool:
-    """Whether a text is a single file name: without folders, not `..`, and valid for the file system.
+    """Return whether a text is a single file name: without folders, not `..`, and valid for the file system.
 
     >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
     (True, False)
@@ -278,7 +278,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def is_plain_path(name: object) -> bool:
-    """Whether a text is the relative path of a file below a directory: plain names joined by `/`.
+    """Return whether a text is the relative path of a file below a directory: plain names joined by `/`.
 
     >>> is_plain_path("30-trace/flows.parquet"), is_plain_path("/etc/passwd"), is_plain_path("a/../../b")
     (True, False, False)
@@ -287,5 +287,5 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """Path relative to `top`; for `top` itself, the path as it is."""
+    """Return the path relative to `top`. For `top` itself, the path is returned unchanged."""
     return str(path.relative_to(top)) if path != top else str(path)

@@ -14,7 +14,7 @@ from leowarp.base.errors import ScenarioError
 
 @pytest.fixture
 def strange(tmp_path):
-    """A function that replaces a file by a link, a pipe or another special file."""
+    """Return a function that replaces a file by a link, a pipe or another special file."""
 
     def put(kind, path):
         path.parent.mkdir(parents=True, exist_ok=True)

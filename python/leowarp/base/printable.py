@@ -14,14 +14,14 @@ SUBSTITUTES = {
     "⇒": "=>", "“": '"', "”": '"', "‘": "'", "’": "'", "ß": "ss", "ø": "o", "Ø": "O", "✓": "ok", "✗": "x", "█": "#",
     "╸": "-", "╺": "-",
 }  # fmt: skip
-"""ASCII substitutes for characters that a terminal's encoding may lack."""
+"""The ASCII substitutes for characters that a terminal's encoding may lack."""
 
 
 def accept_any_character(stream: TextIO) -> None:
     """Set a stream to write substitutes for characters that its encoding lacks, instead of raising an error.
 
     An error at a dash in a table, or at the name of a station, could end a command whose work is done. A stream that is
-    UTF-8 or has no encoding is not changed, because it accepts every character.
+    UTF-8 or has no encoding is not changed, because it accepts all characters.
     """
     if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)
@@ -29,7 +29,7 @@ def accept_any_character(stream: TextIO) -> None:
 
 
 def has_all(text: str, stream: TextIO) -> bool:
-    """Whether a stream's encoding can represent all characters of a text."""
+    """Return whether a stream's encoding can represent all characters of a text."""
     try:
         # A stream in memory has no encoding, and accepts any character.
         text.encode(stream.encoding or "utf-8")
@@ -39,15 +39,15 @@ def has_all(text: str, stream: TextIO) -> bool:
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:
-    """Substitute for the characters that cannot be encoded, and the position after them."""
+    """Return the substitute for the characters that cannot be encoded, and the position after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_ascii, error.object[error.start : error.end])), error.end
 
 
 def _ascii(char: str) -> str:
-    r"""ASCII substitute for a character: from the table of substitutes, or the character without its accent, or an
-    escape.
+    r"""Return the ASCII substitute for a character: from the table of substitutes, or the character without its accent,
+    or an escape.
 
     >>> _ascii("–"), _ascii("é"), _ascii("東")
     ('-', 'e', '\\u6771')
@@ -60,11 +60,11 @@ _SUBSTITUTE = "leowarp.substitute"
 
 
 def visible(text: str) -> str:
-    r"""The text, with an escape in place of each invisible character: `\x1b`, `\u202e`.
+    r"""Return the text, with an escape in place of each invisible character: `\x1b`, `\u202e`.
 
-    A terminal obeys control characters (colours, titles, the clipboard, text typed for the user), and characters that
+    A terminal obeys control characters (colours, titles, the clipboard, text typed for the user). Characters that
     change the direction of writing make a line look different. Characters that `str.isprintable` accepts, line ends and
-    tabs are not changed. An incomplete UTF-8 sequence in a file's name also becomes an escape.
+    tabs are not changed. An incomplete UTF-8 sequence in a file's name becomes an escape too.
     """
     if text.isprintable():
         return text
@@ -72,19 +72,19 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Like `visible`, but line ends and tabs are also escaped, as `\n` and `\t`; for names, which must be on one
-    line."""
+    r"""Escape a text like `visible`, and also line ends and tabs, as `\n` and `\t`. The function is for names, which
+    must be on one line."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def json_visible(text: str) -> str:
-    r"""JSON text in which the characters that `visible` escapes are JSON escapes: its value is the same, and it is safe
-    to print."""
+    r"""Return JSON text in which the characters that `visible` escapes are JSON escapes. The text has the same value
+    and is safe to print."""
     return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    """Escape of a character in a Python string literal."""
+    """Return the escape of a character in a Python string literal."""
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"  # a byte of a name that is not UTF-8 (PEP 383)

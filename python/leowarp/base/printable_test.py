@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any character can be written to any terminal without an error. A substitute is written if the terminal's encoding
+"""All characters can be written to any terminal without an error. A substitute is written if the terminal's encoding
 lacks the character."""
 
 import io

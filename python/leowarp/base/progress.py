@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of runs: one bar per run on a terminal, one text in a notebook, otherwise a plain line every few seconds."""
+"""The progress of runs: a bar per run on a terminal, a text in a notebook, otherwise a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp.base.status import CellText, is_notebook, is_terminal
 
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
-"""Time between two plain lines about a run, s."""
+"""The time between two plain lines about a run, in s."""
 # Time between two plain lines about a build, s: ten seconds at first, later a quarter of the elapsed time, so that the
 # log of a build of hours has 30 lines.
 BUILD_INTERVAL_S = 10.0
@@ -27,20 +27,20 @@ BUILD_INTERVAL_S = 10.0
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of one run.
+    """The progress of one run.
 
     Attributes
     ----------
     run : str
-        Name of the run.
+        The name of the run.
     stage : str
-        One of `STAGES`; virtual time advances only in `guest`.
+        One of `STAGES`. Virtual time advances only in `guest`.
     t_ns, duration_ns : int
-        Virtual time reached, and the virtual time at which the run ends.
+        The virtual time reached, and the virtual time at which the run ends.
     wall_s : float
-        Real time spent in the guest so far, in seconds.
+        The real time spent in the guest so far, in seconds.
     done, expected : int
-        Number of figures that are finished, and number of all figures; only in the stage `report`.
+        The number of finished figures and the number of all figures, only in the stage `report`.
     """
 
     run: str
@@ -53,17 +53,17 @@ class Progress:
 
     @property
     def speed(self) -> float | None:
-        """Virtual seconds per second of real time; None if unknown."""
+        """The virtual seconds per second of real time, or None if unknown."""
         # In the first 0.2 s, the guest may still be booting, so a speed would be meaningless.
         return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
 
     @property
     def left_s(self) -> float | None:
-        """Seconds of real time until the guest ends, at the mean speed so far; None if unknown."""
+        """The seconds of real time until the guest ends at the mean speed so far, or None if unknown."""
         return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
 
     def text(self) -> str:
-        """Progress as one line of text: virtual time, speed, time left."""
+        """Return the progress as one line of text: virtual time, speed, time left."""
         if self.stage == "report" and self.expected:
             return f"{self.run}: {self.done} of {self.expected} figures"
         if self.stage != "guest":
@@ -78,19 +78,20 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """A function to be called with the number of finished figures and the number of all figures. The function shows the
-    two numbers as progress of the stage `report` of the run `name`."""
+    """Return a function that takes the number of finished figures and the number of all figures. The function shows
+    both numbers as progress of the stage `report` of the run `name`."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """Progress of the build of the guest kernel.
+    """The progress of the build of the guest kernel.
 
     stage: {"unpack", "compile", "pack"}
-    done, expected: Finished steps and all steps of the build; while the source is unpacked, percent of the source.
-    share: Estimated share of the build's time that has passed, 0 to 1.
-    wall_s, stage_wall_s: Seconds of real time since the beginning of the build, and of the stage.
+    done, expected: The finished steps and all steps of the build. While the source is unpacked, they are percent of the
+        source.
+    share: The estimated share of the build's time that has passed, 0 to 1.
+    wall_s, stage_wall_s: The seconds of real time since the beginning of the build and of the stage.
     """
 
     stage: str
@@ -102,24 +103,24 @@ class BuildProgress:
 
     @property
     def rate(self) -> float | None:
-        """Steps per second of real time; None if unknown."""
+        """The steps per second of real time, or None if unknown."""
         # While the source is unpacked, progress is in percent, so there is no rate in steps.
         return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
 
     @property
     def left_s(self) -> float | None:
-        """Seconds of real time until the build ends; None if unknown."""
+        """The seconds of real time until the build ends, or None if unknown."""
         # In the first 2 s, or below 1 %, there is no estimate, because it would be wrong by minutes, and would jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
     def counted(self) -> str:
-        """Finished part of the work as text: a percentage while the source is unpacked, and a number of steps while the
+        """The finished part of the work as text: a percentage while the source is unpacked, a number of steps while the
         kernel is built."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """Progress as one line of text: finished part, rate, time left."""
+        """Return the progress as one line of text: finished part, rate, time left."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
@@ -127,7 +128,7 @@ class BuildProgress:
 
 
 class Showing(ABC):
-    """Shows progress on stderr: bars in a terminal, a text in the cell of a notebook, lines elsewhere."""
+    """Shows progress on stderr: bars in a terminal, a text in a notebook's cell, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
@@ -135,8 +136,8 @@ class Showing(ABC):
 
     @abstractmethod
     def _new_bars(self) -> Any:
-        """New progress bars for a terminal. The package rich is imported only here, because workers and pipes show no
-        bars."""
+        """Make new progress bars for a terminal. The package rich is imported only here, because workers and pipes show
+        no bars."""
 
     def __enter__(self) -> Self:
         if is_terminal():
@@ -170,7 +171,7 @@ class Display(Showing):
         return _bars()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress of a run; the first call for a run adds a bar."""
+        """Show the progress of a run. The first call for a run adds a bar."""
         with self._lock:
             if self._cell is not None:
                 self._runs[progress.run] = progress
@@ -181,8 +182,7 @@ class Display(Showing):
                 self._bar(progress)
 
     def _line(self, progress: Progress) -> None:
-        """Print a plain line if the stage has changed to a long one, or if the run's last line is `PLAIN_INTERVAL_S`
-        old."""
+        """Print a plain line if a long stage has begun, or if the run's last line is `PLAIN_INTERVAL_S` old."""
         # The time of the last line is stored per run, so that each of several simultaneous runs gets its lines.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
@@ -196,7 +196,7 @@ class Display(Showing):
         print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
-        """Show the bar of a run; while the duration is unknown, the bar has no length."""
+        """Show the bar of a run. While the duration is unknown, the bar has no length."""
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
@@ -215,7 +215,8 @@ class Display(Showing):
 
 
 def _text_of(runs: Collection[Progress]) -> str:
-    """One line per active run, and one line for all runs that have ended. A single run always has its own line."""
+    """Return one line per active run, and one line for all runs that have ended. A single run always has its own
+    line."""
     over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
     lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
     if len(runs) > 1 and over:
@@ -275,8 +276,7 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """Show the bar of the build. The bar is made at the first step: a build that finds all its results in the cache
-        has no step and shows no bar."""
+        """Show the bar of the build. A build that finds all its results in the cache shows no bar."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -291,11 +291,11 @@ class building:
 
 
 class shown:
-    """Context manager for the argument `progress` of public functions; it returns a function that is called with each
-    `Progress`.
+    """Context manager for the argument `progress` of public functions. The context manager returns a function that is
+    called with each `Progress`.
 
     progress: True for a display, False for none, or a function that is called with each `Progress`.
-    display: Function that makes the display if `progress` is True.
+    display: A function that makes the display if `progress` is True.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))
@@ -321,7 +321,7 @@ def json_lines(progress: Progress) -> None:
 
 
 def clock(seconds: float) -> str:
-    """A duration as `m:ss` or `h:mm:ss`.
+    """Return a duration as `m:ss` or `h:mm:ss`.
 
     >>> clock(75), clock(3675)
     ('1:15', '1:01:15')
@@ -336,7 +336,7 @@ def silent(progress: Any) -> None:
 
 
 def _bars() -> Any:
-    """Bars of the package rich, which is imported only here, because most commands show no bars."""
+    """Make bars of the package rich, which is imported only here, because most commands show no bars."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records about a run in its directory: whether it is complete, its `summary.json` and its `manifest.json`.
+"""The records in a run directory: the marker of an incomplete run, `summary.json` and `manifest.json`.
 
-`summary.json` and `manifest.json` are checked when they are read, so that callers need not check each value.
+`summary.json` and `manifest.json` are checked when they are read.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRA
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
-"""Fields of a summary whose values are texts, if the field is present. The values of all other fields are numbers,
+"""The fields of a summary whose values are texts, if the field is present. The values of all other fields are numbers,
 Booleans or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")
 
 _LONGEST_MARK_BYTES = 1 << 20
 _LONGEST_TEXT = 1000
-"""Largest number of characters of a text in a summary; a plan allows fewer (`scenario.decoding`)."""
+"""The largest number of characters of a text in a summary. A plan allows fewer (`scenario.decoding`)."""
 _LARGEST = 1e30
-"""Largest absolute value of a float in a summary. leowarp's largest scalars are ns and bit/s, below 2^63."""
+"""The largest absolute value of a float in a summary. leowarp's largest scalars are ns and bit/s, below 2^63."""
 
 _DEEPEST = 64
-"""Largest depth of objects and lists in a JSON file; leowarp's files have four levels."""
+"""The largest depth of objects and lists in a JSON file. leowarp's files have four levels."""
 
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
-"""Largest number of runs that a hint names, and of directories that are searched for runs."""
+"""The largest number of runs that a hint names, and of directories that are searched for runs."""
 
 
 def why_incomplete(path: Path) -> str | None:
-    """Why a directory is not a complete run; None if it is complete.
+    """Return the reason why a directory is not a complete run, or None if it is complete.
 
-    Returns: The text that the failed run wrote to the file INCOMPLETE; without this file, the name of a file that is
-        missing.
+    Returns: The text that the failed run wrote to the file INCOMPLETE. Without this file, the result is the name of a
+        file that is missing.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
@@ -59,13 +59,13 @@ def why_incomplete(path: Path) -> str | None:
 
 
 def what_is_missing(path: Path) -> str | None:
-    """The first file that every complete run has but this directory lacks; None if nothing is missing."""
+    """Return the first file of a complete run that this directory lacks, or None."""
     # A report is not required, because a run with `--no-report` is complete without it.
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
 
 def refuse_incomplete(path: Path) -> None:
-    """Raise TraceError if a directory is not a complete run; the message has the reason."""
+    """Raise TraceError with the reason if a directory is not a complete run."""
     reason = why_incomplete(path)
     if reason is not None:
         # If the directory has no plan, it was probably mistyped; a hint about --force would not help.
@@ -86,16 +86,16 @@ def refuse_strange(path: Path) -> None:
 def refuse_changed(
     run: Path, name: str, *, most_bytes: int = plainfiles.MOST_JSON_BYTES, if_longer: str | None = None
 ) -> None:
-    """Raise TraceError if a file of a complete run does not have the sha256 in the manifest, or is longer than allowed.
+    """Raise TraceError if a file of a complete run is too long, or does not have the manifest's sha256.
 
-    A flipped bit in a table usually gives other numbers, but no error; the sha256 shows it. A process hashes each file
-    again only if the file has changed; hashing takes a seventh of the processor time of decoding.
+    A flipped bit in a table usually gives other numbers, but no error. A process hashes each file again only if the
+    file has changed. Hashing takes a seventh of the processor time of decoding.
 
     run: A run directory. If the directory has no manifest, or the run is still being written, the file is not checked.
-    name: Name of the file, relative to the run directory.
-    most_bytes: Largest allowed size of the file. A longer file is not hashed, because hashing a sparse file of 1 TiB
-        would take ten minutes.
-    if_longer: Hint for a file that is too long. By default, the hint is the command that runs the plan again.
+    name: The name of the file, relative to the run directory.
+    most_bytes: The largest allowed size of the file. A longer file is not hashed, because hashing a sparse file of 1
+        TiB would take ten minutes.
+    if_longer: The hint for a file that is too long. By default, the hint is the command that runs the plan again.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
@@ -134,7 +134,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
     Raises TraceError if the file is no JSON object, is nested too deeply, or has more than
     `plainfiles.MOST_JSON_BYTES`.
-    path: A file in a run directory; a symbolic link is an error.
+    path: A file in a run directory. A symbolic link is an error.
     """
 
     # Python's json accepts NaN and Infinity, which are not JSON (RFC 8259, section 6).
@@ -158,8 +158,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _refuse_deep(value: Any) -> None:
-    """Raise RecursionError if a value is nested more deeply than leowarp writes values, because recursive functions
-    would fail on it."""
+    """Raise RecursionError if a value is nested too deeply for recursive functions."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
@@ -207,12 +206,12 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def text_of_json(value: dict[str, Any]) -> str:
-    """The text that `write_json` writes; equal values give equal texts."""
+    """Return the text that `write_json` writes. Equal values give equal texts."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """Fault of a summary, as the end of a sentence; None if it is valid.
+    """Return the fault of a summary as the end of a sentence, or None if the summary is valid.
 
     The names of a summary's scalars are not checked, because a newer or older version of leowarp has other scalars.
     """
@@ -233,7 +232,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """Fault of a manifest, as the end of a sentence; None if it is valid."""
+    """Return the fault of a manifest as the end of a sentence, or None if the manifest is valid."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
@@ -259,7 +258,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 
 
 def _instead_of(path: Path) -> str:
-    """Hint for a directory that is not a run: commands with names of runs near it."""
+    """Return the hint for a directory that is not a run: commands with names of runs near it."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
     # The run with the most similar name comes first; the sort is stable, so the others stay in the order of a listing.
@@ -279,7 +278,8 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _again(path: Path) -> str:
-    """The command that repeats the run of a directory; the command uses the directory's plan, if there is one."""
+    """Return the command that repeats the run of a directory. The command uses the directory's plan, if there is
+    one."""
     plan = path / PLAN
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 
@@ -289,21 +289,21 @@ def _is_list_of_texts(item: Any) -> bool:
 
 
 def _is_scalar(name: str, item: Any) -> bool:
-    """Whether a summary may contain `item` in the field `name`. A text field may contain text; every other field may
-    contain a number or a Boolean; every field may contain null."""
+    """Return whether a summary may contain `item` in the field `name`. A text field may contain text. Every other field
+    may contain a number or a Boolean. Every field may contain null."""
     if name in TEXTS and item is not None:
         return isinstance(item, str) and len(item) <= _LONGEST_TEXT
     return item is None or _is_number(item)
 
 
 def _is_table_of_scalars(item: Any) -> bool:
-    """Whether an item is an object whose values are scalars, such as `fairness`."""
+    """Return whether an item is an object whose values are scalars (example: `fairness`)."""
     return isinstance(item, dict) and all(_is_scalar(name, within) for name, within in item.items())
 
 
 def _is_number(item: Any) -> bool:
-    """Whether an item is a number within limits: an integer must fit into a column of a table, and the square of a
-    float must be finite."""
+    """Return whether an item is a number within limits. An integer must fit into a column of a table, and the square of
+    a float must be finite."""
     if isinstance(item, int):
         return abs(item) < 1 << 63
     # nan is not within the limits, because any comparison with nan is false.

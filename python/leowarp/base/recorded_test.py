@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory's summary and manifest, and messages about a directory that is not a run."""
+"""The summary and manifest of a run directory, and messages about a directory that is not a run."""
 
 import pytest
 

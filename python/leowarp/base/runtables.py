@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only this module reads tables of run directories. It checks the sha256 and limits the size of each table."""
+"""Reads the tables of run directories. No other module reads them. The module checks the sha256 and limits the size of
+each table."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _made: set[Path] = set()
 
 
 def made_here(run: Path) -> None:
-    """From now on, read the tables of this run without a memory limit, because this process made the run."""
+    """Read the tables of this run without a memory limit in future, because this process made the run."""
     _made.add(run.resolve())
 
 
@@ -29,11 +30,11 @@ def read(
 ) -> pa.Table:
     """Read a table of a run directory.
 
-    name: Name of the file, relative to the run directory.
-    columns, filters: As in `pyarrow.parquet.read_table`.
-    hint: What the user should do if the table cannot be read.
-    Raises TraceError if the file does not have the sha256 in the manifest, or cannot be read; also if the directory's
-    tables would together take more memory than allowed (`parquetfiles.refuse_large`).
+    name: The name of the file, relative to the run directory.
+    columns, filters: The arguments of `pyarrow.parquet.read_table`.
+    hint: The advice to the user if the table cannot be read.
+    Raises TraceError if the file does not have the manifest's sha256, or cannot be read. Raises TraceError also if the
+    directory's tables together would take more memory than allowed (`parquetfiles.refuse_large`).
     """
     parquetfiles.refuse_strange(run / name, hint=hint)
     # The sha256 is checked before decoding, so that Arrow never decodes a file that the manifest does not list.
@@ -49,8 +50,8 @@ def read(
 
 
 def _refuse_other_plan(run: Path, name: str, table: pa.Table, hint: str) -> None:
-    """Raise TraceError if routes or a timeline are of another run. A table without the needed columns is not checked,
-    because its readers report the missing columns."""
+    """Raise TraceError if routes or a timeline belong to another run. A table without the needed columns is not
+    checked, because its readers report the missing columns."""
     import pyarrow as pa
 
     needed = {"source", "destination"} if name == layout.ROUTES else {"event", "a", "b"}
@@ -64,7 +65,7 @@ def _refuse_other_plan(run: Path, name: str, table: pa.Table, hint: str) -> None
 
 
 def read_schema(run: Path, name: str) -> pa.Schema:
-    """Read the schema of a table of a run directory, which includes its metadata, without reading a row.
+    """Read the schema and the metadata of a table of a run directory, without reading a row.
 
     Raises TraceError for the same reasons as `read`.
     """
@@ -76,7 +77,7 @@ def read_schema(run: Path, name: str) -> pa.Schema:
 
 
 def rows(run: Path, name: str) -> int:
-    """Number of rows of a table of a run directory, from its footer. The caller must have called `read_schema` before,
+    """Read the number of rows of a table of a run directory from its footer. The caller must call `read_schema` first,
     because `read_schema` checks the file."""
     return parquetfiles.rows(run / name)
 
@@ -89,8 +90,8 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """Tables of a run directory that a command may read together with the table `name`: all except the table of
-    metrics."""
+    """Return the tables of a run directory that a command may read together with the table `name`. The result has all
+    tables except the table of metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of an input file that were skipped: how many, why, and where the first one is. Every reader of an input file
-reports skipped records with the classes of this module."""
+"""The skipped records of an input file: how many, why, and where the first one is. All readers of an input file report
+skipped records with the classes of this module."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Skip:
-    """Records of a file that were skipped for one reason.
+    """The records of a file that were skipped for one reason.
 
     Attributes
     ----------
     count : int
-        Number of skipped records.
+        The number of skipped records.
     why : str
-        Description of the records and of what is wrong, in the singular or plural as `count` requires: "packets of ARP
-        (ethertype 0x0806)", "comment".
+        The description of the records and of what is wrong, in the singular or plural as `count` requires: "packets of
+        ARP (ethertype 0x0806)", "comment".
     first : str or None
-        Place of the first skipped record; None if the file has no line numbers or record numbers.
+        The place of the first skipped record. None means that the file has no line numbers or record numbers.
     """
 
     count: int
@@ -46,9 +46,9 @@ class Skips:
     def add(self, one: str, many: str, where: str, count: int = 1) -> None:
         """Count records that were skipped.
 
-        one, many: Description of the records and of what is wrong, in the singular and in the plural: "comment",
+        one, many: The description of the records and of what is wrong, in the singular and in the plural: "comment",
             "comments".
-        where: Place of the first record, such as "line 3".
+        where: The place of the first record (example: "line 3").
         """
         before, first = self._counts.get((one, many), (0, where))
         self._counts[one, many] = (before + count, first)
@@ -69,13 +69,13 @@ class Skips:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """One line that lists all skipped records, as a tuple; empty if nothing was skipped."""
+        """One line that lists all skipped records, as a tuple. The tuple is empty if nothing was skipped."""
         line = skipped_line(self.found)
         return () if line is None else (line,)
 
 
 def skipped_line(skips: Sequence[Skip]) -> str | None:
-    """One line that lists all skipped records; None if nothing was skipped.
+    """Return one line that lists all skipped records, or None if nothing was skipped.
 
     >>> skipped_line([Skip(5, "packets of ARP (ethertype 0x0806)"), Skip(1, "packet cut to 34 bytes")])
     'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'

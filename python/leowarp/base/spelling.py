@@ -10,11 +10,10 @@ _LONGEST_WORD = 60
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None:
-    """The known word that is most similar to `word`; None if no word is similar enough.
+    """Return the known word that is most similar to `word`, or None if no word is similar enough.
 
-    word: The word as typed; only its first 60 characters are compared.
-    cutoff: Smallest similarity that is enough, 0 to 1, as computed by `difflib`.
-    Returns: None if no word is similar enough to be suggested.
+    word: The word as typed. Only its first 60 characters are compared.
+    cutoff: The smallest similarity that is enough, 0 to 1, as computed by `difflib`.
 
     >>> nearest("congestion_controll", ["congestion_control", "rate"])
     'congestion_control'
@@ -25,11 +24,11 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None
 
 
 def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: float = 0.55) -> str:
-    """Hint for an unknown word: the word that was probably meant, then all known words.
+    """Return a hint for an unknown word. The hint has the word that was probably meant, followed by all known words.
 
-    word: The word as typed; for a value that is no text, only the known words are listed.
-    known: Known words, in the order in which the hint lists them.
-    lead: Text before the list of known words.
+    word: The word as typed. For a value that is no text, only the known words are listed.
+    known: The known words, in the order in which the hint lists them.
+    lead: The text before the list of known words.
 
     >>> one_of("sttr", ["cwnd", "srtt"])
     'did you mean "srtt"? one of cwnd, srtt'

@@ -10,18 +10,18 @@ import time
 from typing import Any
 
 CELL_INTERVAL_S = 0.5
-"""Least time between two updates of a cell's text, s, because each update is a message to the browser."""
+"""The least time between two updates of a cell's text, in s, because each update is a message to the browser."""
 
 
 def is_terminal() -> bool:
-    """Whether stderr is a terminal on which bars can be drawn."""
+    """Return whether stderr is a terminal on which bars can be drawn."""
     # With `!leowarp run` in a notebook's cell, stderr is a terminal, but the notebook would show its control characters
     # as text. Jupyter sets JPY_PARENT_PID for every process that is started from a notebook.
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 
 def is_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Return whether this process is the kernel of a notebook."""
     # Only the kernel of a notebook has imported this module. This function does not import the module, because the
     # import would make every process look like the kernel of a notebook.
     if "ipykernel.zmqshell" not in sys.modules:
@@ -32,7 +32,7 @@ def is_notebook() -> bool:
 
 
 class CellText:
-    """A text in a notebook's cell that is replaced by the next one, so that a long run does not fill the cell."""
+    """A text in a notebook's cell that the next text replaces."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -40,7 +40,7 @@ class CellText:
         self._next_s = 0.0
 
     def show(self, text: str) -> None:
-        """Show a text instead of the previous one, at most once per `CELL_INTERVAL_S`; `end` shows the last text."""
+        """Show a text instead of the previous one, at most once per `CELL_INTERVAL_S`. `end` shows the last text."""
         self._waiting = text
         if time.monotonic() >= self._next_s:
             self._write()

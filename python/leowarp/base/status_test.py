@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a notebook, progress is a single output whose text is replaced; the tests use a stand-in for Jupyter."""
+"""In a notebook, progress is a single output whose text is replaced. The tests use a stand-in for Jupyter."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ DURATION_NS = 1000 * 10**9
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The clock that `CellText` reads; a test sets its seconds."""
+    """Return the clock that `CellText` reads. A test sets its seconds."""
     now = SimpleNamespace(s=0.0)
     monkeypatch.setattr(status.time, "monotonic", lambda: now.s)
     return now
@@ -24,8 +24,8 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def notebook(monkeypatch, clock):
-    """Makes this process look like the kernel of a notebook. Returns, for each output, the texts that it has shown; the
-    last one is visible."""
+    """Make this process look like the kernel of a notebook. The fixture returns the texts that each output has shown.
+    The last text is visible."""
     outputs = []
 
     class Handle:

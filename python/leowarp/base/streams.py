@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random streams of the Python library: one per component, derived from the run's seed and the component's name."""
+"""The random streams of the Python library: one per component, derived from the run's seed and the component's name."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 
 
 def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
-    """A random generator whose values do not depend on other streams or on the order in which streams are created.
+    """Return a random generator whose values do not depend on other streams or on the order in which streams are
+    created.
 
-    seed: ``run.seed``.
-    name: Name of the component (``access.outages``).
-    numbers: Integers from 0 up that distinguish several streams of the same component.
-    Returns: numpy.random.Generator. The generator is PCG64, because numpy may change its default generator, which would
-        change results.
+    seed: The seed ``run.seed``.
+    name: The name of the component (``access.outages``).
+    numbers: The integers from 0 up that distinguish several streams of the same component.
+    Returns: numpy.random.Generator. The generator is PCG64. A change of numpy's default generator would change results.
 
     `numpy.random.SeedSequence` with a spawn key: streams of different keys are independent of each other.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TOML texts that may be malicious: like `tomllib`, but a key of thousands of parts is refused.
+"""Reads TOML texts that may be malicious. Unlike `tomllib`, it refuses a key of thousands of parts.
 
 tomllib's time grows with the square of the number of parts in a dotted key. For a key `x.x.x...` of 40 kB, tomllib
-takes a minute, and for one of 1 MB practically for ever (Python 3.11; nested brackets do no harm, because they raise
-RecursionError at once).
+takes a minute, and for a key of 1 MB practically for ever (Python 3.11). Nested brackets do no harm, because they raise
+RecursionError at once.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import tomllib
 from typing import Any
 
 MOST_PARTS = 64
-"""Largest number of parts in a key. The longest key of a plan has 6 parts: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
+"""The largest number of parts in a key. The longest key of a plan has 6 parts: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
 
 MOST_VALUES = 400_000
-"""Largest number of keys, tables and items in a text, because each takes up to 1 kB of memory. For comparison, a plan
-of 2,000 flows has 25,000 lines."""
+"""The largest number of keys, tables and items in a text, because each takes up to 1 kB of memory. For comparison, a
+plan of 2,000 flows has 25,000 lines."""
 
 
 def loads(text: str) -> dict[str, Any]:
-    """The values of a TOML text.
+    """Return the values of a TOML text.
 
     Raises ValueError if the text is not TOML, may hold more than `MOST_VALUES`, or may contain a key of more than
         `MOST_PARTS` parts.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities with units: conversion of texts to numbers and back. Only this module reads and writes texts with units.
+"""Quantities with units, and their conversion from and to text. Only this module reads and writes texts with units.
 
 Times are integer nanoseconds, rates integer bits per second, sizes integer bytes. A text with a fraction of one of
-these units is an error, and is never rounded. Lengths, angles, ratios and the two gravitational constants are floats:
-the float that is nearest to the decimal in the text. For every quantity ``parse(format(x)) == x``.
+these units is an error. Lengths, angles, ratios and the two gravitational constants are floats: the float that is
+nearest to the decimal in the text. For every quantity ``parse(format(x)) == x``.
 
-``"m"`` means metres, never minutes; rates in bytes per second are refused, because ``kbps`` means kilobits in some
+``"m"`` means metres, never minutes. Rates in bytes per second are refused, because ``kbps`` means kilobits in some
 tools and kilobytes in others (tc).
 """
 
@@ -24,15 +24,15 @@ from leowarp.base.spelling import one_of
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """One kind of quantity: its units and the representation of its number. One object exists for each kind.
+    """A kind of quantity: its units and the representation of its number.
 
-    name: Name of the quantity in messages, with the article ("a time").
-    suffix: Suffix of the attributes and columns that hold this quantity.
-    units: Unit -> its exact size in the unit in which numbers are stored.
+    name: The name of the quantity in messages, with the article ("a time").
+    suffix: The suffix of the attributes and columns that hold this quantity.
+    units: A dict of unit -> its exact size in the unit in which numbers are stored.
     whole: Whether the number is stored as an int, which is exact, or as a float.
     written: The units that `format` uses, largest first.
     example: A correct text, for messages.
-    mistakes: Wrong unit that users often write -> hint.
+    mistakes: A dict of a wrong unit that users often write -> hint.
     """
 
     name: str
@@ -44,13 +44,13 @@ class Quantity:
     mistakes: dict[str, str]
 
     def parse(self, text: object, *, like: object = None) -> int | float:
-        """Parse a text such as ``"30 ms"``.
+        """Parse a text (example: ``"30 ms"``).
 
         Raises ScenarioError if the text is a bare number, has no unit or a wrong one, or is not a whole number in the
         stored unit (if `whole` is set).
-        text: The value from TOML. Only a str is valid; for any other type, the error shows how to write the value.
-        like: A valid text, such as a default; if the unit is missing, the hint proposes the unit of this text.
-        Returns: The value in the stored unit; an int if `whole` is set.
+        text: The value from TOML. Only a str is valid. For any other type, the error shows how to write the value.
+        like: A valid text, for instance a default. If the unit is missing, the hint proposes the unit of this text.
+        Returns: The value in the stored unit, as an int if `whole` is set.
 
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
         (30000000, 37500000, 0.001)
@@ -73,7 +73,7 @@ class Quantity:
             raise ScenarioError(f"{text!r} is too large for {self.name}") from None
 
     def format(self, value: int | float) -> str:
-        """A number as a text with a unit, from which `parse` returns the same number.
+        """Write a number as a text with a unit, from which `parse` returns the same number.
 
         An integer quantity is written in the largest unit of which the number is an integer multiple. A float is
         written in the largest unit in which the number is at least one.
@@ -86,7 +86,7 @@ class Quantity:
         return _format(self, value)
 
     def _format(self, value: int | float) -> str:
-        """Same as `format`, but without a cache."""
+        """Format a value without a cache."""
         if not self.whole and not math.isfinite(value):
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
@@ -102,8 +102,8 @@ class Quantity:
         return f"{_decimal(number)} {unit}"
 
     def format_in(self, value: int | float, unit: str) -> str:
-        """A number as a text in the given unit. If the number has no exact decimal in that unit, `format` chooses the
-        unit.
+        """Write a number as a text in the given unit. If the number has no exact decimal in that unit, `format` chooses
+        the unit.
 
         Raises KeyError if `unit` is no unit of this quantity.
 
@@ -116,11 +116,11 @@ class Quantity:
 
     @property
     def zero_unit(self) -> str:
-        """The unit in which zero is written: seconds for times, otherwise the smallest unit."""
+        """The unit in which zero is written. For times, this unit is the second, otherwise it is the smallest unit."""
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
-        """Number and unit of a text; the number is an exact fraction.
+        """Return the number, as an exact fraction, and the unit of a text.
 
         Raises ScenarioError if the value is not a text, is longer than `_LONGEST_TEXT`, or is not a number followed by
         a unit.
@@ -144,7 +144,7 @@ class Quantity:
         return Fraction(match["number"].replace("_", "")), match["unit"]
 
     def _with_unit(self, number: object, like: object) -> str:
-        """A number that was written without a unit, with the unit of `like` if it is suitable; otherwise the
+        """Return a number that was written without a unit, with the unit of `like` if it is suitable, otherwise the
         example."""
         for sample in (like, self.example):
             known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
@@ -153,8 +153,8 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """Hint for an unknown unit: an explanation if the mistake is a common one, otherwise the nearest unit; then all
-        units."""
+        """Return the hint for an unknown unit. The hint explains a common mistake or names the nearest unit, and lists
+        all units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
         # If one of a unit's two letters is wrong, the similarity is 0.5. difflib's own cutoff is 0.6, so a lower cutoff
@@ -164,15 +164,15 @@ class Quantity:
 
 @lru_cache(maxsize=8192, typed=True)
 def _format(quantity: Quantity, value: int | float) -> str:
-    """Results are cached, because plans of a study contain the same few quantities thousands of times."""
+    """Format a value, with a cache, because a study's plans contain the same few quantities thousands of times."""
     return quantity._format(value)
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The exact decimal text of a fraction; None if there is no short one.
+    """Return the exact decimal text of a fraction, or None if there is no short one.
 
-    A fraction has an exact decimal only if its denominator has no prime factors other than 2 and 5. For other
-    fractions, the result is None. If the decimal is long or the value is tiny, the result has an exponent.
+    A fraction has an exact decimal only if its denominator has no prime factors other than 2 and 5. If the decimal is
+    long or the value is tiny, the result has an exponent.
     """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:
@@ -195,7 +195,7 @@ def _decimal(value: Fraction) -> str | None:
 
 
 def _units(**sizes: int | str) -> dict[str, Fraction]:
-    """Unit -> exact size as a fraction, from sizes that are integers or decimal texts."""
+    """Return a dict of unit -> exact size as a fraction, from sizes that are integers or decimal texts."""
     return {name: Fraction(size) for name, size in sizes.items()}
 
 
@@ -366,4 +366,4 @@ LEVEL = Quantity(
 
 QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, FLOW_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY,
               ANGULAR_RATE, SPEED, FREQUENCY, LEVEL)  # fmt: skip
-"""Every kind of quantity that a scenario can contain."""
+"""All kinds of quantities that a scenario can contain."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities are exact, wrong texts are errors, and a quantity that is written and read is unchanged."""
+"""Quantities are exact, wrong texts are errors, and a quantity is unchanged after it is written and read."""
 
 import math
 from fractions import Fraction

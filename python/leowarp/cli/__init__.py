@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line `leowarp`, with a verb for each stage of a run.
 
-A verb is a thin layer. A verb reads options, calls the library function that a notebook would call, and prints the
-result: text for people, or one JSON object with ``--json``. Slow modules (numpy, Arrow, figures) are imported inside
-the verbs, so that help and completion appear at once.
+A verb reads options, calls the library function that a notebook would call, and prints the result. The result is text
+for people, or one JSON object with ``--json``. Slow modules (numpy, Arrow, figures) are imported inside the verbs. Help
+and completion appear at once.
 
-Exit statuses are those of `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in scenario or
-usage, 3 if the machine lacks something, 4 if the guest failed. Exit status 5 means an error in trace or report, 70 an
-unforeseen error, and 130 an interruption.
+The exit statuses are defined in `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in
+scenario or usage. Exit status 3 means that the machine lacks something, 4 that the guest failed. Exit status 5 means an
+error in trace or report, 70 an unforeseen error, and 130 an interruption.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from leowarp.running.garbage import rarely_collected
 
 
 def main() -> None:
-    """Entry point: run the typed verb and end the process with its exit status.
+    """Run the typed verb, and end the process with its exit status.
 
-    Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` the
+    All errors of the library are printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` the
     error is raised with its traceback instead.
 
     Raises SystemExit in every case, with the verb's exit status.
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 _READERS = ("show", "report", "compare", "view", "export")
-"""Verbs that only read run directories, which somebody else may have made."""
+"""The verbs that only read run directories, which somebody else may have made."""
 
 
 @rarely_collected()
@@ -78,7 +78,7 @@ def _run() -> None:
 
 
 def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
-    """The limit on memory for a verb that only reads run directories, unless the user raised it."""
+    """Return the limit on memory for a verb that only reads run directories, unless the user raised it."""
     from leowarp.base import parquetfiles
     from leowarp.base.machine.bound import bounded_memory
 

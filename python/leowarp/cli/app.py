@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The typer application with all verbs, in the order of a run's stages.
 
-A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options, and its docstring
-is the help text, so it has no sections such as Returns. Panels group the verbs in ``leowarp --help``.
+A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options. Its docstring is
+the help text and has no sections (example: Returns). Panels group the verbs in ``leowarp --help``.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _MOVED = {
     "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
     "diff": "compare A B --diff", "version": "doctor --versions",
 }  # fmt: skip
-"""Former verbs, each with the command that replaces it."""
+"""The former verbs, each with the command that replaces it."""
 
 
 class _AsWritten(TyperGroup):
-    """The group of all verbs. The help of verbs is printed as written, because text such as ``[cures]`` is a section of
-    a scenario and not markup."""
+    """The group of all verbs. The help of verbs is printed as written. For example, ``[cures]`` is a section of a
+    scenario and not markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         _escape(self)
 
     def main(self, *given: Any, **options: Any) -> Any:
-        """Run the program. Typer adds its completion options after it has made the verbs. The conversion of parameters
-        is therefore replaced in this method, and not in the constructor."""
+        """Run the program. Typer adds its completion options after it has made the verbs. For this reason, this method
+        replaces the conversion of parameters, and not the constructor."""
         _convert_plainly(self)
         return super().main(*given, **options)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The typed verb; for a former verb, an error that names its replacement."""
+        """Return the typed verb. A former verb raises an error that names its replacement."""
         if args and args[0] in _MOVED:
             raise ScenarioError(f"there is no verb {args[0]}", hint=f"leowarp {_MOVED[args[0]]}")
         return super().resolve_command(ctx, args)
@@ -120,16 +120,15 @@ _VERBS = {
     "kernel": (_MACHINE, "runs.guest_verbs"),
     "doctor": (_MACHINE, "runs.guest_verbs"),
 }
-"""Verbs in the order of the help text, each with its panel and its module. The module has a function with the verb's
-name. If the verb has subcommands, the module has a `typer.Typer` with the name `<verb>_app`."""
+"""The verbs in the order of the help text, each with its panel and its module. The module has a function with the
+verb's name. If the verb has subcommands, the module has a `typer.Typer` with the name `<verb>_app`."""
 
 _LONG = ("run", "demo", "reproduce", "verify", "validate", "exam", "reorder")
-"""Verbs that take minutes. If the user interrupts one of them, leowarp prints which files remain. `study run` prints
-its own message after an interrupt."""
+"""The verbs that take minutes. If the user interrupts one of these verbs, leowarp prints which files remain."""
 
 
 def program(words: Sequence[str] = ()) -> typer.Typer:
-    """The typer application.
+    """Return the typer application.
 
     words: The words of the command line. If the first word is a verb, the application has only this verb, and the
         modules of other verbs are not imported. The import of all verbs would double the time that typer takes.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and options that several verbs share.
+"""The arguments and options that several verbs share.
 
-Each argument or option is a type for a verb's parameter, with flag and help text, so that all verbs use the same words.
+Each argument or option is a type for a verb's parameter, with flag and help text.
 The verb itself sets the default: ``set_: options.Settings = None``.
 """
 
@@ -56,7 +56,7 @@ CcModules = Annotated[
 
 
 def flow_of(text: str) -> int | str:
-    """A flow as the user typed it: its number, or its name in the scenario. Names begin with a letter.
+    """Return a flow as the user typed it: its number, or its name in the scenario. Names begin with a letter.
 
     >>> flow_of("3"), flow_of("upload")
     (3, 'upload')
@@ -100,7 +100,7 @@ AtOnce = Annotated[
 
 
 class ProgressKind(StrEnum):
-    """Forms in which progress is shown on stderr."""
+    """The forms in which progress is shown on stderr."""
 
     auto = "auto"
     none = "none"
@@ -114,8 +114,8 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Value for the argument `progress` of `run`: a callable for JSON; for the other kinds, whether a display is
-    shown."""
+    """Return the value for the argument `progress` of `run`. For JSON, it is a callable. For the other kinds, it says
+    whether a display is shown."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 
@@ -126,11 +126,11 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
 def settings(
     set_: list[str] | None, cc_modules: list[Path] | None = None, leave_out: list[str] | None = None
 ) -> list[str]:
-    """Values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE`.
+    """Return the values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE`.
 
-    cc_modules: C files. A relative path refers to the working directory, as every path on the command line does.
-    leave_out: names of satellites.
-    Returns: Settings for `scenario.load`.
+    cc_modules: The C files. A relative path refers to the working directory, as all paths on the command line do.
+    leave_out: The names of satellites.
+    Returns: The settings for `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
@@ -146,14 +146,11 @@ def settings(
 
 
 def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Callable[..., None]]:
-    """A decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one object
-    of this dataclass.
+    """Return a decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one
+    object of this dataclass.
 
-    Typer itself supports only functions with one parameter per option. In a function with two dozen parameters, rules
-    between the parameters would be hard to see.
-
-    request: dataclass. Each field is annotated like a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
-    Returns: A decorator for the verb's function; the function's docstring is the help text. The decorated function has
+    request: A dataclass. Each field is annotated like a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
+    Returns: A decorator for the verb's function. The function's docstring is the help text. The decorated function has
         the signature that typer reads, for ``app.command()``.
     """
     # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints.

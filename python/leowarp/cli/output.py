@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of the verbs: tables and text on stdout, errors and notes on stderr; with --json, only one JSON object on
-stdout."""
+"""The output of the verbs: tables and text on stdout, errors and notes on stderr. With --json, stdout has only one JSON
+object."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
-"""Width of the output in columns if there is no terminal. rich's default of 80 would fold the columns of a
-comparison."""
+"""The width of the output in columns if there is no terminal."""
 
 P = ParamSpec("P")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal. For a file or a pipe it has `PLAIN_WIDTH` columns and no colour."""
+    """Return a console as wide as the terminal. For a file or a pipe, the console has `PLAIN_WIDTH` columns and no
+    colour."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -33,20 +33,20 @@ def console(*, stderr: bool = False) -> Console:
 
 
 LEAST_TEXT_WIDTH = 16
-"""Minimum width, in characters, of a column of text that is folded."""
+"""The minimum width, in characters, of a column of text that is folded."""
 
 HEAD_WIDTH = 12
-"""Width, in characters, to which headers of number columns are folded, unless the widest number is wider."""
+"""The width, in characters, to which headers of number columns are folded, unless the widest number is wider."""
 
 _GAP, _EDGES = 3, 2
-"""Widths in characters: gap between two columns of a table, and a table's two margins together."""
+"""The widths in characters of the gap between two columns of a table, and of a table's two margins together."""
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
-    """Maximum number of number columns that fit beside a table's first column; at least 1.
+    """Return the maximum number of number columns that fit beside a table's first column, at least 1.
 
-    first: Cells of the first column.
-    heads, columns: Headers and cells of the number columns.
+    first: The cells of the first column.
+    heads, columns: The headers and the cells of the number columns.
     """
     left = console().width - _EDGES - max((len(one_line(text)) for text in first), default=0)
     for count, (head, column) in enumerate(zip(heads, columns, strict=True)):
@@ -61,8 +61,8 @@ def _cell(value: Any) -> str:
 
 
 def _folded(head: str, column: Sequence[Any]) -> str:
-    """The header of a number column, folded into lines of at most `HEAD_WIDTH` characters or the width of the widest
-    number."""
+    """Return the header of a number column, folded into lines of at most `HEAD_WIDTH` characters or the width of the
+    widest number."""
     width = max([HEAD_WIDTH, *(len(_cell(value)) for value in column)])
     # textwrap breaks lines only at ASCII spaces, so a no-break space keeps "(flow 3)" on one line.
     kept = one_line(head).replace("(flow ", "(flow\N{NO-BREAK SPACE}")
@@ -73,7 +73,7 @@ def _folded(head: str, column: Sequence[Any]) -> str:
 def print_table(
     title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
 ) -> None:
-    """Print a table. The first column and the columns named in `text` contain text: they are left-aligned and may be
+    """Print a table. The first column and the columns named in `text` contain text. They are left-aligned and may be
     folded. All other columns contain numbers. Numbers are right-aligned and never broken, because a part of a broken
     number looks like another number. A table wider than the terminal is printed at its full width, and the terminal
     breaks its lines. A missing value is printed as a dash.
@@ -107,7 +107,7 @@ def print_table(
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on stdout. NaN is written as null, because JSON has no NaN."""
+    """Print one JSON value on stdout. NaN is written as null, because JSON has no NaN."""
     # By default Python would write NaN, which is not valid JSON (RFC 8259, 6).
     text = json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)
     # If the encoding of stdout lacks a character, JSON's escape is written, because a substitute character would change
@@ -118,8 +118,8 @@ def print_json(value: Any) -> None:
 
 
 def say(text: object, *, end: str = "\n") -> None:
-    """Print a line of text on stdout. Verbs print only with this function and others of this module, so that control
-    characters in a file's text never reach the terminal."""
+    """Print a line of text on stdout. Verbs print only with the functions of this module. Control characters in a
+    file's text never reach the terminal."""
     print(visible(str(text)), end=end)
 
 
@@ -142,17 +142,14 @@ def print_error(error: LeowarpError) -> None:
 
 def draw_quickly() -> None:
     """Make matplotlib omit the tables of properties from its docstrings, which saves 0.07 s. Verbs that draw figures
-    call this function before they import `leowarp.report`.
-
-    Verbs do not need the tables, because only a notebook shows docstrings.
-    """
+    call this function before they import `leowarp.report`."""
     from matplotlib import artist
 
     artist.kwdoc = lambda artist: ""
 
 
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
-    """A verb that handles Ctrl-C: it prints which files remain and ends with status 130."""
+    """Return a verb that handles Ctrl-C. The verb prints which files remain and ends with status 130."""
 
     @functools.wraps(verb)
     def run(*given: P.args, **named: P.kwargs) -> None:
@@ -173,7 +170,7 @@ def print_error_json(error: LeowarpError) -> None:
 
 
 def clean(value: Any) -> Any:
-    """The value as JSON types: numpy scalars become numbers, NaN becomes None, and tuples become lists."""
+    """Return the value as JSON types. numpy scalars become numbers, NaN becomes None, and tuples become lists."""
     if isinstance(value, dict):
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -187,7 +184,7 @@ def clean(value: Any) -> Any:
 
 
 def frame_records(frame: Any) -> list[dict[str, Any]]:
-    """A data frame as a list of objects, with None for missing values."""
+    """Return a data frame as a list of objects, with None for missing values."""
     import pandas as pd
 
     records = frame.to_dict(orient="records")
@@ -200,7 +197,7 @@ def frame_records(frame: Any) -> list[dict[str, Any]]:
 
 
 def _plain(text: str) -> Any:
-    """Text that rich prints unchanged. Names of nodes and TOML contain square brackets, which rich would otherwise
+    """Return a text that rich prints unchanged. Names of nodes and TOML contain square brackets, which rich would
     interpret as markup."""
     from rich.text import Text
 

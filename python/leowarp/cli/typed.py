@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts typed words to the values of a verb's parameters, without pydantic.
 
-Typer (0.29, for instance) converts every value with pydantic, whose import takes a tenth of the time of a short run.
-Plain words need no conversion by pydantic. Typer converts all other values, so all error messages are typer's.
+Typer (0.29, for instance) converts all values with pydantic, whose import takes a tenth of the time of a short run.
+Typer converts all other values. All error messages are typer's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 
 def convert_plainly(param: Any) -> None:
-    """Make a parameter of a verb convert plain words itself; typer converts all other values."""
+    """Make a parameter of a verb convert plain words itself. typer converts all other values."""
     by_typer = param.process_value
 
     def process_value(context: Any, value: Any) -> Any:
@@ -30,7 +30,7 @@ def convert_plainly(param: Any) -> None:
 
 
 def _converted(value: Any, param: Any) -> Any:
-    """The value of a parameter; for a parameter without a value, an empty tuple or None.
+    """Return the value of a parameter. For a parameter without a value, return an empty tuple or None.
 
     Raises ValueError if typer has to convert the value.
     """
@@ -47,7 +47,7 @@ def _converted(value: Any, param: Any) -> Any:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """The value for a word, an existing or new path, or an element of an enumeration.
+    """Return the value for a word, an existing or new path, or an element of an enumeration.
 
     Raises ValueError if typer has to convert the value.
     """

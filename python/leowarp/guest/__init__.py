@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boots a kernel and an agent with a plan's workload and a timeline, and returns the records that the agent writes.
 
-This package does not compute orbits; it gets them as a timeline. `write_input` turns a plan's workload and a timeline
+This package does not compute orbits, but gets them as a timeline. `write_input` turns a plan's workload and a timeline
 into files. `drive` boots the kernel with the files from `write_input`, and returns when the guest has ended.
 """
 
@@ -48,12 +48,12 @@ def run(
     run_dir: Path,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
-    """Run `plan` in a guest on `timeline` and return the guest's result.
+    """Run `plan` in a guest on `timeline`, and return the guest's result.
 
-    timeline: Columns of `leowarp.timeline.schema`.
-    run_dir: Run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which
+    timeline: A table with the columns of `leowarp.timeline.schema`.
+    run_dir: The run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which
         `GuestResult.discard` removes. The guest's console output remains in `guest-console.txt` of the run directory.
-    Raises ScenarioError, HostError, GuestError for the same reasons as `put_input` and `drive`.
+    Raises ScenarioError, HostError or GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST
     put_input(image, plan, timeline, directory / "in")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status lines of `leowarp live`: time, path, and virtual time's lag that is not caught up."""
+"""The status lines of `leowarp live`: time, path, and virtual time's lag that is not caught up."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 STATUS_NS = 500_000_000
 LOSS_NS = 5_000_000_000
-"""Minimum real time in ns between two reports of virtual time's lag."""
+"""The minimum real time in ns between two reports of virtual time's lag."""
 _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 
 class Way:
-    """Path from one station to another over time, from a table of routes."""
+    """The path from one station to another over time, from a table of routes."""
 
     def __init__(self, routes: pa.Table, source: str, destination: str) -> None:
         chosen = pc.and_(pc.equal(routes["source"], source), pc.equal(routes["destination"], destination))
@@ -31,7 +31,8 @@ class Way:
         self.delay_ns: int | None = None
 
     def advance(self, t_ns: int) -> bool:
-        """Advance to time `t_ns`; return whether the path has changed. The first path does not count as a change."""
+        """Advance to time `t_ns`, and return whether the path has changed. The first path does not count as a
+        change."""
         before, is_first = self.path_id, self._next == 0
         while self._next < len(self._rows) and self._rows[self._next]["t_ns"] <= t_ns:
             row = self._rows[self._next]
@@ -43,11 +44,11 @@ class Way:
 class Account:
     """Reports time, path and lag as lines of text.
 
-    routes: Columns of `routes.schema.ROUTES`.
-    stations: (str, str). Names of the stations where connections begin and end.
-    say: Function that is called with a line of text for each event, such as a route change.
-    status: Function that is called with a line about the time every `STATUS_NS`.
-    clock_ns: Function that returns real time in ns.
+    routes: The columns of `routes.schema.ROUTES`.
+    stations: (str, str). The names of the stations where connections begin and end.
+    say: A function that is called with a line of text for each event (example: a route change).
+    status: A function that is called with a line about the time every `STATUS_NS`.
+    clock_ns: A function that returns real time in ns.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Account:
         self._told_status_ns: int | None = None
 
     def look(self) -> None:
-        """Make all reports that are due; called while the guest waits for real time."""
+        """Make all reports that are due. The method is called while the guest waits for real time."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
         # Both directions are advanced before anything is reported, because the round trip depends on both paths.
@@ -83,7 +84,7 @@ class Account:
             self._status(f"{self._times()}; {self._trip()}")
 
     def summary(self) -> str:
-        """The line that is printed at the end of the session."""
+        """Return the line that is printed at the end of the session."""
         return "over before it began" if self._pace.virtual_ns is None else f"over: {self._times()}"
 
     def _times(self) -> str:
@@ -92,7 +93,8 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """Text with the round-trip time of the current path, without time in queues and without transmission times."""
+        """Return a text with the round-trip time of the current path, without time in queues and without transmission
+        times."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

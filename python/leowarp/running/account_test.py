@@ -34,7 +34,7 @@ class Told:
         self.account = Account(self.pace, ROUTES, ("A", "B"), self.said.append, self.statuses.append, clock)
 
     def at(self, virtual_ms: int, wall_ms: int) -> list[str]:
-        """Lines that the account reports at this virtual time and this real time."""
+        """Return the lines that the account reports at this virtual time and this real time."""
         self.wall_ns = (5 + wall_ms) * MS
         self.pace.arrive(virtual_ms * MS)
         self.said.clear()

@@ -23,17 +23,17 @@ def shell(
     is_terminal: bool = False, stdin: bytes | None = None, flows: bool = True, kernel: Path | str | None = None,
     progress: bool | OnProgress = True, trust: bool = False, on_warning: Callable[[str], None] = print,
 ) -> int:  # fmt: skip
-    """Run a command at a host of a scenario's network, on the terminal or the standard outputs of this process; return
-    its exit code.
+    """Run a command at a host of a scenario's network, on this process's terminal or standard outputs, and return its
+    exit code.
 
-    All other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+    All other parameters are the same as for `leowarp.run`. Raises any `LeowarpError`.
 
-    at: Name of a station; case is ignored.
-    command: Program and arguments; if empty, a shell is started.
-    is_terminal: If true, the command uses the terminal. If false, the command writes to standard output and standard
+    at: The name of a station. Case is ignored.
+    command: The program and its arguments. If the list is empty, a shell is started.
+    is_terminal: Whether the command uses the terminal. If not, the command writes to standard output and standard
         error, and reads `stdin`.
-    flows: Whether the scenario's flows run as well.
-    on_warning: Function that is called with each warning after the guest has ended.
+    flows: Whether the scenario's flows run too.
+    on_warning: A function that is called with each warning after the guest has ended.
     """
     # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
@@ -58,7 +58,7 @@ def shell(
 
 
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
-    """Name of a station as written in the scenario; an error message begins with `attempted`.
+    """Return the name of a station as written in the scenario. An error message begins with `attempted`.
 
     Raises ScenarioError if there is no station with this name.
     """
@@ -71,7 +71,7 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """A plan with the same network and flows that records nothing, and that runs for all of its duration."""
+    """Return a plan with the same network and flows that records nothing and runs for all of its duration."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

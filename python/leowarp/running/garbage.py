@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes Python collect cyclic garbage less often while a run is made.
 
-The collector scans all objects again and again while their number grows. A run creates hundreds of thousands of
-objects, such as names and events of 17,636 directions of links, or scalars of 1,000 flows. Almost none of these objects
-is part of a cycle.
+A run creates hundreds of thousands of objects (examples: names and events of 17,636 directions of links, scalars of
+1,000 flows). Almost none of these objects is part of a cycle.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OBJECTS = 500_000
-"""Number of new container objects after which the collector scans the youngest generation. Python's default threshold
-is 700 objects (2,000 since Python 3.13)."""
+"""The number of new container objects after which the collector scans the youngest generation. Python's default
+threshold is 700 objects (2,000 since Python 3.13)."""
 
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Context in which cyclic garbage is collected once per `OBJECTS` new containers; usable as a decorator.
+    """Collect cyclic garbage only once per `OBJECTS` new containers within this context or decorated function.
 
     At the end of the context, the previous threshold is restored, because the user's program may have set it.
 

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""Default port of a SOCKS proxy (RFC 1928, section 3)."""
+"""The default port of a SOCKS proxy (RFC 1928, section 3)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
     """The ports and stations by which programs of this machine enter and leave the network.
 
-    origin, destination: Stations at which connections begin and end; "" means the first and the last station. Upper and
-        lower case are not distinguished.
-    socks_port: Port of a SOCKS5 proxy on the loopback interface; 0: any free port; None: no proxy.
-    forwards: Texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
+    origin, destination: The stations at which connections begin and end. "" means the first and the last station. Upper
+        and lower case are not distinguished.
+    socks_port: The port of a SOCKS5 proxy on the loopback interface. 0 means any free port. None means no proxy.
+    forwards: The texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
     to_network: Whether connections may leave the guest to other machines.
-    congestion_control: Congestion control of both ends in the guest. The default is the congestion control of the
+    congestion_control: The congestion control of both ends in the guest. The default is the congestion control of the
         scenario's first TCP flow. In a scenario without a TCP flow, the kernel's default is used.
     """
 
@@ -53,12 +53,12 @@ def live(
     flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
     status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
 ) -> None:  # fmt: skip
-    """Run the scenario's network in real time. Return at the scenario's end, or when the user stops it (Ctrl-C,
-    SIGTERM). The function may only be called in the main thread.
+    """Run the scenario's network in real time. The function returns at the scenario's end, or when the user stops it
+    (Ctrl-C, SIGTERM). The function may only be called in the main thread.
 
-    flows: Whether the scenario's flows run as well.
-    say: Function that is called with a line of text for each event.
-    status: Function that is called with a line about the time, several times per second.
+    flows: Whether the scenario's flows run too.
+    say: A function that is called with a line of text for each event.
+    status: A function that is called with a line about the time, several times per second.
     """
     # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
@@ -106,8 +106,8 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context in which SIGTERM acts like Ctrl-C. By default, SIGTERM would end leowarp without removing the guest's
-    directory."""
+    """Make SIGTERM act like Ctrl-C within this context. By default, SIGTERM would end leowarp without removing the
+    guest's directory."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -141,7 +141,8 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """A listening socket for each door, with its destination. If a socket cannot be opened, all others are closed."""
+    """Return a listening socket for each door, with its destination. If a socket cannot be opened, all others are
+    closed."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

@@ -23,23 +23,23 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
-"""Maximum time in s between two checks of the workers; a message from a worker is handled at once."""
+"""The maximum time in s between two checks of the workers. A message from a worker is handled at once."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run to be made: arguments of `leowarp.run`.
+    """A run to be made, with the arguments of `leowarp.run`.
 
     Attributes
     ----------
     scenario : path
         A scenario or plan file.
     out : path
-        Path of the run directory.
+        The path of the run directory.
     set : mapping or sequence of str
-        Dotted keys of the scenario, each with its new value; or a sequence of "KEY=VALUE".
+        The dotted scenario keys, each with its new value, or a sequence of "KEY=VALUE".
     label : str, optional
-        Name of the run on the progress display; default: the directory's name.
+        The name of the run on the progress display. The default is the directory's name.
     """
 
     scenario: Path | str
@@ -59,17 +59,17 @@ def run_many(
     failures: Literal["raise", "return"] = "raise",
     trust: bool = False,
 ) -> list[Run | LeowarpError]:
-    """Make the runs of `jobs`; return them in the order of the jobs.
+    """Make the runs of `jobs`, and return them in the order of the jobs.
 
     Parameters
     ----------
     jobs : sequence of Job
     at_once : int, optional
-        Number of parallel runs; default: the number of usable cores.
+        The number of parallel runs. The default is the number of usable cores.
     kernel, force, trust
         The same as for `leowarp.run`.
     report : bool
-        Whether figures and page of each run are made; `leowarp report RUN` can make them later.
+        Whether figures and page of each run are made. `leowarp report RUN` can make them later.
     progress : bool or callable
         If `progress` is True, stderr shows one display for all runs. If it is a function, it is called with each
         `Progress`.
@@ -82,7 +82,8 @@ def run_many(
     ScenarioError
         If two jobs have the same directory.
     LeowarpError
-        If `failures` is "raise": the error that ended a run, with the run's label. Also if building the guest fails.
+        If `failures` is "raise", the error that ended a run, with the run's label. A failed build of the guest raises
+        it too.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
     # The output directories are compared before any run begins. If the directories were not compared first, the second
@@ -150,7 +151,7 @@ def _made(
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """The error that ended a run, with the run's label: the error that the worker reported, or one that describes the
+    """Return the error that ended a run, with the run's label. The error is the worker's report, or it describes the
     worker's death. A run whose worker died is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")

@@ -3,7 +3,7 @@
 line together.
 
 The timeline sets netem's limit to the link's queue plus the number of full packets that fit into its delay line. At the
-same rate, small packets are more numerous, and netem drops the packets that exceed the limit.
+same rate, there are more small packets, and netem drops the packets that exceed the limit.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from leowarp.scenario.workload.flows import PROBE_HEADER_BYTES
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
-    """If the small packets of UDP and ping flows may exceed the limit: a list with one warning, which names the limit.
-    Otherwise an empty list.
+    """Return a list with one warning, which names the limit, if the small packets of UDP and ping flows may exceed the
+    limit. Otherwise, return an empty list.
 
-    events: Timeline of the plan.
+    events: The timeline of the plan.
     """
     if plan.network.link_model != "netem":
         return []

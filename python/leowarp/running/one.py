@@ -24,20 +24,21 @@ def run(
     kernel: Path | str | None = None, force: bool = False, report: bool = True, progress: bool | OnProgress = True,
     trust: bool = False,
 ) -> Run:  # fmt: skip
-    """Run a scenario (a file or a plan): all stages, into a run directory.
+    """Run all stages of a scenario (a file or a plan), and write a run directory.
 
     Parameters
     ----------
     set : mapping of str to value, or sequence of "KEY=VALUE"
-        Dotted keys, each with its new value: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
+        The dotted scenario keys, each with its new value: `{"run.duration": "60 s", "flows.0.congestion_control":
+            "bbr"}`.
     out : path, optional
-        Path of the run directory; default `runs/<name>-<hash of the plan>`. With `force`, a complete run at this path
-        is replaced.
+        The path of the run directory. The default is `runs/<name>-<hash of the plan>`. With `force`, a complete run at
+        this path is replaced.
     kernel : path, optional
         A kernel tree or binary to use instead of the plan's `guest.kernel`.
     report : bool
-        Whether figures and page are made. If `progress` is True, stderr shows a display; if it is a function, it is
-        called with each `leowarp.Progress`.
+        Whether figures and page are made. If `progress` is True, stderr shows a display. If `progress` is a function,
+        it is called with each `leowarp.Progress`.
     trust : bool
         Whether kernels and modules that a file names may run even if the user has neither typed nor accepted them.
 

@@ -33,20 +33,21 @@ def run_seeds(
     seeds : str or sequence of int
         "1..10", "1,2,5", or a sequence of seeds; at least two different seeds.
     set : mapping or sequence of "KEY=VALUE"
-        As for `leowarp.run`; the key `run.seed` is not allowed.
+        The same as for `leowarp.run`. The key `run.seed` is not allowed.
     out : path, optional
-        Directory of the group; default `runs/<name>-seeds-<hash of the plan>`.
+        The directory of the group. The default is `runs/<name>-seeds-<hash of the plan>`.
     at_once, kernel, force, report, progress, trust
-        As for `leowarp.run_many`.
+        The same as for `leowarp.run_many`.
     on_standing : callable
-        Called with the directory of each complete run that already exists with the same plan, kernel and agent.
+        A function that is called with the directory of each complete run that already exists with the same plan, kernel
+        and agent.
 
     Raises
     ------
     ScenarioError
         If the seeds are not at least two different numbers.
     LeowarpError
-        After all runs have ended: the error that ended one of them; see `leowarp.run_many`. If the call is repeated
+        If a run failed, its error is raised after all runs have ended (see `leowarp.run_many`). If the call is repeated
         with the same arguments, only the missing runs are made.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))

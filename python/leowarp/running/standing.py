@@ -14,10 +14,10 @@ from leowarp.version import VERSION
 
 
 def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
-    """Whether the job's directory contains a complete run of exactly the requested plan, kernel and agent.
+    """Return whether the job's directory contains a complete run of exactly the requested plan, kernel and agent.
 
-    Plans are compared as text. A plan contains every default value, so equal texts mean equal runs. If a newer version
-    of leowarp adds a key, the text is different, and the existing run does not count.
+    Plans are compared as text. Equal texts mean equal runs, because a plan contains all default values. If a newer
+    version of leowarp adds a key, the text is different, and the existing run does not count.
     """
     if why_incomplete(Path(job.out)) is not None:
         return False

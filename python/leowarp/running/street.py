@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Tables from which a guest is booted, and warnings about its results.
+    """The tables from which a guest is booted, and warnings about its results.
 
-    routes, timeline: Tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Warnings about routes and timeline, which apply to every run with these tables.
+    routes, timeline: The tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
+    warnings: The warnings about routes and timeline, which apply to every run with these tables.
     """
 
     routes: pa.Table
@@ -34,7 +34,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """Metrics of a run, and its warnings.
+    """The metrics of a run, and its warnings.
 
     warnings: All warnings in the order of kernel build, routes, timeline, running kernel, agent, metrics.
     """
@@ -47,8 +47,8 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """Compute the routes and the timeline of a plan.
 
     plan: A plan that has been checked (`media.check`).
-    directory: Run directory to which the tables are written; None: they are only returned. Each table is written as
-        soon as it is computed, so that the routes can be inspected if the timeline fails.
+    directory: The run directory to which the tables are written. None means that the tables are only returned. Each
+        table is written as soon as it is computed. The routes can be inspected if the timeline fails.
     Returns: The tables. Each call for the same plan returns equal tables, because all random values come from the
         plan's seed.
     Raises any LeowarpError of the stages.
@@ -73,7 +73,7 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
     """Compute the metrics and collect the warnings of a run after its guest has ended.
 
     tables: The run's trace, with routes and timeline, from a run directory or from memory.
-    kernel_facts: `GuestImage.kernel_facts` of the kernel that ran.
+    kernel_facts: The `GuestImage.kernel_facts` of the kernel that ran.
     Raises TraceError if sums of packets or bytes do not add up.
     """
     from leowarp import metrics

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes many runs of which only the summaries are kept, as for a study of thousands of runs.
 
-The summary has the same numbers as a run directory; `leowarp.run(plan)` repeats a run and writes its directory.
+The summary has the same numbers as a run directory. `leowarp.run(plan)` repeats a run and writes its directory.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """Result of one run.
+    """The result of one run.
 
-    index: Index of the run's plan in the list of plans.
-    summary: The content of `summary.json`; None if the run failed.
-    costs: Dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
+    index: The index of the run's plan in the list of plans.
+    summary: The content of `summary.json`. None means that the run failed.
+    costs: A dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
 
     index: int
@@ -47,9 +47,9 @@ def make(
 ) -> Iterator[Made]:
     """Make a run of each plan, one after another.
 
-    scratch: Directory in which the guests work; the caller may delete it at the end.
-    out: For each plan, the run directory to write; None: only the summary is kept.
-    on_progress: Called regularly with the index of the current run and its virtual time.
+    scratch: The directory in which the guests work. The caller may delete it at the end.
+    out: The run directory to write for each plan. None means that only the summary is kept.
+    on_progress: A function that is called regularly with the index of the current run and its virtual time.
     Yields: The result of each run, in the order of the plans. If a run failed, its result has an `error`.
     """
     # Images are cached by kernel, because checking the files of kernel and agent takes as long as a small run.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class WholeRun:
     """A task (`leowarp.running.workers.Task`) for one run.
 
-    number: Number of the task in the workers' events.
-    set: mapping or sequence of "KEY=VALUE". Dotted keys of the scenario, each with its new value.
+    number: The number of the task in the workers' events.
+    set: mapping or sequence of "KEY=VALUE". The dotted scenario keys, each with its new value.
     options: The arguments `kernel`, `force`, `report`, `trust` of `leowarp.run`.
     """
 

@@ -2,7 +2,7 @@
 """A worker process: `python -m leowarp.running.worker PARENT_PID SCRATCH`.
 
 The worker reads tasks from its standard input, as lines of JSON. The worker writes each message of a task as a line of
-JSON, and one more line at the task's end. If the parent dies for any reason, the worker and its guest die as well.
+JSON, and one more line at the task's end. If the parent dies for any reason, the worker and its guest die too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from leowarp.base.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
-"""Constant of prctl(2) from linux/prctl.h; Python does not define it."""
+"""The constant of prctl(2) from linux/prctl.h. Python does not define it."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
@@ -31,8 +31,8 @@ def main(parent_pid: int, scratch: Path) -> None:
 
     parent_pid: The process that started the worker. If this process has already ended, the worker ends at once with
         status 1.
-    scratch: Directory in which the worker's guests work.
-    Raises OSError if the host rejects prctl, because the worker would then outlive its parent.
+    scratch: The directory in which the worker's guests work.
+    Raises OSError if the host rejects prctl. The worker would outlive its parent.
     """
     # The kernel sends this death signal when the thread that started the worker ends, even if other threads of the
     # parent still run (prctl(2)).

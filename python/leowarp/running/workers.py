@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts worker processes on this machine, which receive tasks, make runs and report the result of each run.
+"""Starts worker processes on this machine. A worker receives tasks, makes runs and reports the result of each run.
 
-If a worker dies, another one is started in its place, and all others continue. A worker makes one run at a time, so
-that processor time can be measured per run.
+If a worker dies, another worker replaces it, and all others continue. A worker makes one run at a time, because
+processor time is measured per run.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import end_patiently
 
 PATIENCE_S = 10.0
-"""Processor time (`OwnTime`) in s that a worker may use when it has to end; a worker that uses more is killed."""
+"""The processor time (`OwnTime`) in s that a worker may use when it has to end. A worker that uses more is killed."""
 
 MOST_KILLED_AT_START = 3
-"""The limit of workers that are killed one after another during their start is this number times the number of parallel
-workers. If the limit is reached, the cause is the machine and not a run. A study gives up a run after
-`MOST_LOST_WORKERS` worker deaths, which is the same number."""
+"""The limit for workers killed one after another during their start, per parallel worker. If the limit is reached, the
+cause is the machine and not a run. A study gives up a run after the same number of worker deaths
+(`MOST_LOST_WORKERS`)."""
 
 
 class Tell(Protocol):
-    """Function with which a task in a worker reports to the parent. All arguments must be serialisable as JSON."""
+    """The function with which a task in a worker reports to the parent. All arguments must be serialisable as JSON."""
 
     def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
         """Report the `result` of the run with index `place` in the task, or the `progress` of the current run."""
 
 
 class Task(Protocol):
-    """Runs that one worker makes together. A task is pickled and sent to the worker through a pipe, so the worker must
+    """The runs that one worker makes together. A task is pickled and sent to the worker through a pipe. The worker must
     be able to import its class."""
 
     @property
     def number(self) -> int:
-        """Number of the task, by which events refer to it."""
+        """The number of the task, by which events refer to it."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the runs; this method is called in the worker's process. An exception ends the task; the parent receives
-        it as the task's fault."""
+        """Make the runs. This method is called in the worker's process. An exception ends the task, and the parent
+        receives the exception as the task's fault."""
 
 
 @dataclass(frozen=True)
 class RunMade:
-    """Event: a run of a task has ended, successfully or not.
+    """The event that a run of a task has ended, successfully or not.
 
-    batch: Number of the task.
-    place: Index of the run in its task, from 0.
-    result: Result that the task reported.
+    batch: The number of the task.
+    place: The index of the run in its task, from 0.
+    result: The result that the task reported.
     """
 
     batch: int
@@ -69,14 +69,14 @@ class RunMade:
 
 @dataclass(frozen=True)
 class BatchEnded:
-    """Event: a task has ended.
+    """The event that a task has ended.
 
     A run of the task without an earlier event `RunMade` was not finished.
 
-    batch: Number of the task.
-    fault: Exception that ended the task early, in the form of `errors.encode_error`; None if there was none.
-    lost: Number of workers that died while they worked on the task.
-    death: Text about the worker that died last, with its last output.
+    batch: The number of the task.
+    fault: The exception that ended the task early, in the form of `errors.encode_error`, or None.
+    lost: The number of workers that died while they worked on the task.
+    death: A text about the worker that died last, with its last output.
     """
 
     batch: int
@@ -89,11 +89,11 @@ Event = RunMade | BatchEnded
 
 
 class LocalWorkers:
-    """Worker processes on this machine.
+    """The worker processes on this machine.
 
-    scratch: Directory for the workers' temporary files.
-    name: Word for a worker in error messages.
-    on_progress: Called during `wait` with the number of a task and the progress of its run.
+    scratch: The directory for the workers' temporary files.
+    name: The word for a worker in error messages.
+    on_progress: A function that is called during `wait` with the number of a task and the progress of its run.
     """
 
     def __init__(
@@ -120,11 +120,11 @@ class LocalWorkers:
 
     @property
     def free(self) -> int:
-        """Number of workers that have no task."""
+        """The number of workers that have no task."""
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
-        """Give a task to a free worker; the caller checks `free` first."""
+        """Give a task to a free worker. The caller checks `free` first."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
         # A task is pickled, because it may contain objects of any class. Pickling is safe here, because only the
@@ -134,7 +134,7 @@ class LocalWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """Wait for messages or deaths of workers, and return them as events. Dead workers are replaced.
 
-        timeout_s: Maximum waiting time in s if there is no message; 0: return at once.
+        timeout_s: The maximum waiting time in s if there is no message. With 0, the function returns at once.
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
             during their start, one after another. The error is raised only after earlier calls have returned all
             messages.
@@ -162,10 +162,10 @@ class LocalWorkers:
         return events
 
     def end(self) -> list[Event]:
-        """Interrupt all workers, each of which then ends its guest. Kill workers that use more than `PATIENCE_S`.
+        """Interrupt all workers, which end their guests. Kill workers that use more than `PATIENCE_S`.
 
-        Returns: Results of the runs that were complete before the interruption, except results that `wait` has already
-            returned.
+        Returns: The results of the runs that were complete before the interruption, except results that `wait` has
+            already
         """
         events: list[Event] = []
         # All workers are interrupted first and then waited for, so that they end at the same time.
@@ -190,7 +190,7 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Remove a worker that has died, and start another. For the worker's task, the number of deaths grows by one.
+        """Remove a dead worker and start another. The number of deaths of the worker's task grows by one.
 
         If a worker was killed during its start, no run is lost, and the next worker gets its task. If a worker exited
         by itself during its start, an error is raised, because the next worker would exit in the same way.
@@ -208,7 +208,7 @@ class LocalWorkers:
         self._start()
 
     def _replace_unready(self, worker: _Process, what: str, words: str) -> None:
-        """Start a worker in place of one that was killed during its start, and give it the same task."""
+        """Replace a worker that was killed during its start, and give the new worker the same task."""
         self._killed_at_start += 1
         most = MOST_KILLED_AT_START * self.size
         if not worker.was_killed():
@@ -225,7 +225,7 @@ class LocalWorkers:
 
 
 class _Process:
-    """One worker process."""
+    """A worker process."""
 
     def __init__(self, scratch: Path) -> None:
         self.batch: int | None = None
@@ -252,7 +252,7 @@ class _Process:
         os.set_blocking(self.stdout.fileno(), False)
 
     def begin(self, number: int) -> None:
-        """Record that the worker has a task; `last_words` returns only output after this call."""
+        """Record that the worker has a task. `last_words` returns only output after this call."""
         self.batch = number
         self._words_before_bytes = self._words.stat().st_size
 
@@ -266,7 +266,8 @@ class _Process:
             self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
-        """Messages that were completed since the last call; sets `is_over` if the worker has closed its output."""
+        """Return the messages that were completed since the last call, and set `is_over` if the worker has closed its
+        output."""
         while True:
             try:
                 piece = os.read(self.stdout.fileno(), 1 << 20)
@@ -286,12 +287,12 @@ class _Process:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
-        """The signal or exit status that ended the worker, as text."""
+        """Return the signal or exit status that ended the worker, as text."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
     def was_killed(self) -> bool:
-        """Whether a signal ended the worker."""
+        """Return whether a signal ended the worker."""
         return self.child.wait() < 0
 
     def close(self) -> None:
@@ -302,13 +303,14 @@ class _Process:
             self.child.stdin.close()
 
     def last_words(self) -> str:
-        """The worker's output on stderr since it received its task, at most the last 2,000 characters."""
+        """Return the worker's output on stderr since it received its task, at most the last 2,000 characters."""
         words = self._words.read_bytes()[self._words_before_bytes :]
         return words.decode(errors="replace").strip()[-2000:]
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """Events that a message means: none, the end of a run, or the end of the task, after which the worker is free."""
+    """Return the events that a message means: none, the end of a run, or the end of the task. After the end of the
+    task, the worker is free."""
     if "ready" in message:
         worker.was_ready = True
         return []

@@ -35,7 +35,7 @@ def test_what_was_said_comes_before_the_error_of_a_worker_that_cannot_begin(tmp_
 
 
 def stand_in(tmp_path, script):
-    """A script in place of Python, so that the worker is not ready until the script lets it start."""
+    """Make a script in place of Python. The worker is not ready until the script lets it start."""
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)

@@ -2,8 +2,8 @@
 """Writes a run directory that is at any time either complete or marked as incomplete.
 
 While a run is written, its directory contains the file `INCOMPLETE` with a reason. The writer holds a lock on
-`INCOMPLETE`, so that other processes can distinguish a killed writer from a running one. At the end, `manifest.json` is
-written first, and then `INCOMPLETE` is deleted.
+`INCOMPLETE`. Other processes can distinguish a killed writer from a running one. At the end, the writer first writes
+`manifest.json` and then deletes `INCOMPLETE`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Writing:
-    """Context in which a run directory is written: `with Writing(path, force=False) as directory:`.
+    """A context in which a run directory is written: `with Writing(path, force=False) as directory:`.
 
-    The context creates the directory and the mark, the file `INCOMPLETE`, and locks the mark. If an exception ends the
-    context, its message is written to the mark, and all files are kept. If the context ends normally and there is a
-    manifest, the mark is deleted.
+    The context creates the directory and the mark, which is the file `INCOMPLETE`, and locks the mark. If an exception
+    ends the context, its message is written to the mark, and all files are kept. If the context ends normally and there
+    is a manifest, the mark is deleted.
 
-    path: The run directory; missing parent directories are created as well.
+    path: The run directory. Missing parent directories are created too.
     force: Whether a complete run at `path` is replaced. An incomplete run is always replaced.
     Raises ScenarioError if `path` contains a complete run and `force` is false, or contains something other than a
         run.
@@ -62,7 +62,7 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """Descriptor of the mark, which is now locked. The lock excludes other writers, so this process may replace
+        """Lock the mark and return its descriptor. The lock excludes other writers. With it, this process may replace
         existing files.
 
         Raises ScenarioError if another process writes to the directory, or if the existing files must not be replaced.
@@ -94,8 +94,7 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Whether a locked mark is still the file in the directory, and does not belong to a run that has become
-        complete.
+        """Return whether a locked mark is still the directory's file, and the run has not become complete.
 
         Another writer may have ended after this process checked the directory and before it got the lock. If the other
         writer deleted the mark after this process had opened it, the locked file is no longer in the directory. If the
@@ -134,8 +133,8 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """The error to raise for a system error while the run was made. The error names the run directory only if the
-        system error concerns this directory."""
+        """Return the error to raise for a system error while the run was made. The error names the run directory only
+        if the system error concerns this directory."""
         # Errors of write(2) name no file. A full disk is always the disk of the run directory or of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
@@ -146,7 +145,7 @@ class Writing:
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
-        """Replace the content of the file `INCOMPLETE` by one line: why the directory is incomplete.
+        """Replace the content of the file `INCOMPLETE` by one line that says why the directory is incomplete.
 
         Raises OSError if the reason cannot be written. If the disk is full, no error is raised.
         """
@@ -161,7 +160,7 @@ class Writing:
                 raise
 
     def _refuse_what_is_not_ours(self) -> None:
-        """Raise ScenarioError unless the directory is absent, is empty, or contains an incomplete run or a run that may
+        """Raise ScenarioError unless the directory is absent or empty, or contains an incomplete run or a run that may
         be replaced."""
         if not self.path.exists():
             return
@@ -193,8 +192,8 @@ class Writing:
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Path]) -> None:
     """Write `00-plan.toml`, and copies of the files that the plan names to `00-inputs/`.
 
-    directory: Run directory that is being written.
-    inputs: For each file name: the content of the file, or the path of the file to copy.
+    directory: The run directory that is being written.
+    inputs: A dict of file name -> the content of the file, or the path of the file to copy.
     Raises ScenarioError if a name contains a path, which could lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())

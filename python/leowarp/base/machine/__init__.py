@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors and memory that this process may use."""
+"""The processors and the memory that this process may use."""

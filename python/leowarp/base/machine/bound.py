@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limit on the memory of a process that reads what somebody else wrote.
+"""The limit on the memory of a process that reads files of other people.
 
-Sizes in files bound what leowarp decodes, but not what it computes from hostile values. The kernel therefore enforces a
-limit on the memory of the whole process.
+Sizes in files bound what leowarp decodes, but not what it computes from hostile values. The kernel enforces a limit on
+the memory of the whole process.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from pathlib import Path
 from leowarp.base.errors import LeowarpError, TraceError, is_lack_of_memory
 
 MOST_BYTES = 1 << 30
-"""Memory of a verb that only reads run directories. A report of 2,000 flows over 60 s takes 0.9 GiB."""
+"""The memory of a verb that only reads run directories. A report of 2,000 flows over 60 s takes 0.9 GiB."""
 
 _SPARE_BYTES = 40 << 20
-"""Margin for the difference between the memory that libraries reserve but never use and the libraries' code (see
-`bounded_memory`). Without this margin, the largest of some 40 hostile test cases took 1,036 MiB."""
+"""Extra address space, because libraries reserve memory that they never use (see `bounded_memory`). Without it, the
+largest of some 40 hostile test cases took 1,036 MiB."""
 
 _LEAST_BYTES = 256 << 20
-"""Memory in bytes that the limit always leaves for further allocations, even in a large process such as a notebook."""
+"""The memory in bytes that the limit always leaves for further allocations, even in a large process (example: a
+notebook)."""
 
 
 @contextlib.contextmanager
 def bounded_memory(hint: str) -> Iterator[None]:
     """Limit the memory of this process to `MOST_BYTES`, and lift the limit afterwards.
 
-    hint: Text that says how to avoid the limit.
+    hint: The text that says how to avoid the limit.
     Raises TraceError if more memory is needed.
     """
     if "pyarrow" not in sys.modules:
@@ -57,13 +58,14 @@ def bounded_memory(hint: str) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Lift the limit of `bounded_memory`, before another program is started, which would inherit the limit."""
+    """Lift the limit of `bounded_memory`. The function is called before the start of another program, which would
+    inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 def _own_bytes() -> tuple[int, int]:
-    """Data of this process in addresses, and its part that is in memory."""
+    """Return the size of this process's data in addresses, and the part of it that is in memory."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     values = dict(line.split(":", 1) for line in lines)
     data_kib, resident_kib = (int(values[name].split()[0]) for name in ("VmData", "RssAnon"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of control groups, versions 1 and 2. A process is limited by its own group and by all parents of this group.
+"""The limits of control groups, versions 1 and 2. A process is limited by its own group and by all parents of this
+group.
 
 References: cgroups(7); Documentation/admin-guide/cgroup-v2.rst (memory.max, cpu.max), cgroup-v1/memory.rst, and
 scheduler/sched-bwc.rst (cpu.cfs_quota_us) of the kernel.
@@ -16,10 +17,10 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """Number of bytes that the process may still use: the smallest remainder under the limits of its group and of that
-    group's parents; None if there is no limit.
+    """Return the number of bytes that the process may still use, or None if there is no limit. The number is the
+    smallest remainder under the limits of the process's group and the group's parents.
 
-    proc, root: File that lists the process's groups, and directory where the control groups are mounted.
+    proc, root: The file that lists the process's groups, and the directory where the control groups are mounted.
     """
     left = []
     for directory in _directories("memory", proc, root):
@@ -31,8 +32,8 @@ def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
 
 
 def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
-    """Number of processors that this process may use, by its affinity and by the quotas of its group and that group's
-    parents; at least 1."""
+    """Return the number of processors that this process may use, by its affinity and by the quotas of its group and the
+    group's parents. The number is at least 1."""
     quotas = []
     for directory in _directories("cpu", proc, root):
         words = _text(directory / "cpu.max").split()
@@ -46,7 +47,7 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
 
 
 def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
-    """Directories of the process's group and of its parents, as far as they exist here."""
+    """Yield the directories of the process's group and of its parents, as far as they exist here."""
     for line in _text(proc).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
@@ -64,7 +65,7 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
 
 
 def _text(file: Path) -> str:
-    """The content of a file; "" if it cannot be read."""
+    """Return the content of a file, or "" if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError:
@@ -72,7 +73,6 @@ def _text(file: Path) -> str:
 
 
 def _number(file: Path) -> int | None:
-    """The integer in a file; None if the file contains "max" or -1 or does not exist, all of which mean that there is
-    no limit."""
+    """Return the integer in a file. None means no limit: the file contains "max" or -1 or does not exist."""
     text = _text(file).strip()
     return int(text) if text.isdigit() else None

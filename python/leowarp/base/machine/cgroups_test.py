@@ -11,7 +11,7 @@ MIB = 1 << 20
 
 
 def group(root, path, **files):
-    """Makes a group's directory with its files; two underscores in a keyword stand for a dot in the file's name."""
+    """Make a group's directory with its files. Two underscores in a keyword stand for a dot in the file's name."""
     directory = root / path
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that this process may use, which the machine, its control groups and ulimit limit."""
+"""The memory that this process may use. The machine, its control groups and ulimit limit it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leowarp.base.machine.cgroups import memory_left_bytes
 
 
 def available_memory_bytes() -> int:
-    """Memory that a new process may use, bytes: MemAvailable, or less if the limits of our control group and its
+    """Return the memory that a new process may use, in bytes. It is MemAvailable, or less if our control group or its
     parents leave less."""
     available = next(
         int(line.split()[1]) * 1024
@@ -24,8 +24,8 @@ def available_memory_bytes() -> int:
 
 
 def usable_memory_bytes() -> int:
-    """Memory that this process itself may use, bytes: `available_memory_bytes`, or the limit of its address space
-    (ulimit -v) if that is less."""
+    """Return the memory that this process itself may use, in bytes. It is `available_memory_bytes`, or a lower limit of
+    the address space (ulimit -v)."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     available = available_memory_bytes()
     return available if soft == resource.RLIM_INFINITY else min(available, soft)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request to `leowarp reorder`: all its options in one object.
 
-Options that accept only certain words are enumerations, so that typer lists the words in the help and rejects others.
+Options that accept only certain words are enumerations. typer lists the words in the help and rejects others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Formats of input files. `crates/arrivals` reads text and captures; Arrow reads CSV and Parquet."""
+    """The formats of input files. `crates/arrivals` reads text and captures. Arrow reads CSV and Parquet."""
 
     text = "text"
     csv = "csv"
@@ -30,7 +30,7 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """Source of the packet numbers in a capture: the sequence number of ICMP echo, TCP or RTP (RFC 3550, 5.1), or a
+    """The source of the packet numbers in a capture: the sequence number of ICMP echo, TCP or RTP (RFC 3550, 5.1), or a
     field in UDP's payload."""
 
     icmp = "icmp"
@@ -42,7 +42,7 @@ class Protocol(StrEnum):
 
 # Members are lower-case, unlike other constants, because the user types their names.
 class TimeUnit(StrEnum):
-    """Unit of a column that contains times."""
+    """The unit of a column that contains times."""
 
     s = "s"
     ms = "ms"
@@ -51,14 +51,14 @@ class TimeUnit(StrEnum):
 
 
 class Order(StrEnum):
-    """Byte order of a number in a packet; network order is big."""
+    """The byte order of a number in a packet. Network order is big."""
 
     big = "big"
     little = "little"
 
 
 class Drawn(StrEnum):
-    """File format of a figure."""
+    """The file format of a figure."""
 
     svg = "svg"
     pdf = "pdf"
@@ -70,18 +70,18 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """Arguments and options as the user typed them.
+    """The arguments and options as the user typed them.
 
     file: A path, or ``-`` for standard input.
-    threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.
-    loss_window: Number of later packets after which a missing packet counts as lost (RFC 4737).
-    n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and how many packets were sent. The arrivals determine neither `first`
-        nor `sent`.
-    bits: Width of sequence numbers that wrap around; None: the protocol's width, or no wrap-around.
-    flow: Index in the list of ``--flows``.
-    field_offset, field_size, field_order: int or None, int, Order. Position and length in bytes of the number in a UDP
-        payload, and its byte order.
+    threshold, buffer_threshold: The thresholds DT and BT of RFC 5236, in packets. None means that BT equals DT.
+    loss_window: The number of later packets after which a missing packet counts as lost (RFC 4737).
+    n_max: The largest n of n-reordering (RFC 4737, 5.3).
+    first, sent: The number of the first packet sent, and the number of packets sent. The arrivals determine neither
+        `first` nor `sent`.
+    bits: The width of sequence numbers that wrap around. None means the protocol's width, or no wrap-around.
+    flow: The index in the list of ``--flows``.
+    field_offset, field_size, field_order: int or None, int, Order. The position and length in bytes of the number in a
+        UDP payload, and its byte order.
     """
 
     file: Annotated[
@@ -166,10 +166,10 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Facts about the file that the file itself does not contain.
+        """Return the facts about the file that the file itself does not contain.
 
-        Returns: Options for CSV, Parquet and captures as typed; `reordering.measure_file` checks which of them apply to
-            the file.
+        Returns: The options for CSV, Parquet and captures as typed. `reordering.measure_file` checks which of them
+            apply to the file.
         """
         # Imported here, so that printing a help page does not import numpy.
         from leowarp.reordering import Source
@@ -181,10 +181,10 @@ class Request:
         )  # fmt: skip
 
     def settings(self) -> Settings:
-        """Thresholds and windows of the measurement.
+        """Return the thresholds and windows of the measurement.
 
-        Returns: Thresholds and windows, as numbers of packets. The number of sent packets is not included, because it
-            does not come from the arrivals.
+        Returns: The thresholds and windows, as numbers of packets. The number of sent packets is not included, because
+            it does not come from the arrivals.
         """
         from leowarp.reordering import Settings
 
@@ -198,7 +198,7 @@ class Request:
         )
 
     def formats(self) -> list[Drawn]:
-        """Formats of the figures; all formats if none was typed.
+        """Return the formats of the figures. If no format was typed, all formats are returned.
 
         Raises ScenarioError if the user typed formats but did not request figures.
         """

@@ -57,10 +57,11 @@ def reorder(request: Request) -> None:
 
 # Context of the measurement, as RFC 4737, 1.3, requires.
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """Facts about the measurement: the file, the flow, what else a capture contains, and warnings (RFC 4737, 1.3).
+    """Return facts about the measurement: the file, the flow, what else a capture contains, and warnings (RFC 4737,
+    1.3).
 
-    Returns: ``flow`` is None for text and tables; ``capture`` and ``captured_at`` are None for files other than
-        captures.
+    Returns: The facts. ``flow`` is None for text and tables. ``capture`` and ``captured_at`` are None for files other
+        than captures.
     """
     from dataclasses import asdict
 
@@ -80,7 +81,7 @@ def _say_skipped(skipped: list[Skip]) -> None:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
-    """Print the flows of a capture, so that the user can choose one by its number.
+    """Print the flows of a capture, from which the user can choose one by its number.
 
     Raises LeowarpError for the same reasons as `reordering.flows`: the file is not a capture, or cannot be read.
     """
@@ -109,7 +110,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
-    """Duration of a flow as text; None if the capture has no times for it."""
+    """Return the duration of a flow as text, or None if the capture has no times for it."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
@@ -145,14 +146,14 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Rows of a density: one row per value if there are few values; otherwise one row per range, and each range is
-    twice as wide as the one before.
+    """Return the rows of a density. Few values have one row each. Otherwise a row has a range of values, twice as wide
+    as the range before.
 
-    values, counts: sequences of int. Displacements or buffer occupancies, and the number of packets with each value.
-    Number of packets to which the shares are relative.
-    rows: Maximum number of values for which each value has its own row.
-    Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0,
-        so they are the same for two files and can be compared.
+    values, counts: sequences of int. The displacements or buffer occupancies, and the number of packets with each
+    value. The number of packets to which the shares are relative.
+    rows: The maximum number of values for which each value has its own row.
+    Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0.
+        The ranges of two files are the same and can be compared.
 
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
@@ -175,7 +176,8 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Each quantity as (name, value). The names of quantities in the groups extent, gaps and runs begin with the group.
+    """Return each quantity as (name, value). The names of quantities in the groups extent, gaps and runs begin with the
+    group.
 
     >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})
     [('received_pkts', 3), ('extent: mean', 1.0)]
@@ -193,7 +195,7 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    """A number as text: integers with separators, other numbers with six digits.
+    """Return a number as text: integers with separators, other numbers with six digits.
 
     >>> _text(1_234_567), _text(0.12345678)
     ('1,234,567', '0.123457')
@@ -216,7 +218,7 @@ def _flow_text(flow: Flow) -> str:
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
     """Draw RD, RBD and n-reordering in each of the formats.
 
-    Returns: The files written. A density without packets is left out.
+    Returns: The written files. A density without packets is left out.
     Raises HostError if the folder cannot be written.
     """
     from leowarp.report.curves import densities

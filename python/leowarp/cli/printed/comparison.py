@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""Number of flows up to which metrics that differ are printed; for more flows, only `--all` prints them."""
+"""The number of flows up to which metrics that differ are printed. For more flows, only `--all` prints them."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print those numbers of the runs that a paper would compare, with one column per run. Then print the command that
-    prints all scalars of a run.
+    """Print the numbers of the runs that a paper would compare, with one column per run. The last line is the command
+    that prints all scalars of a run.
 
-    runs: At least one. The last line of the output contains the path of the first run.
+    runs: The runs, at least one. The last line contains the path of the first run.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
@@ -38,7 +38,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
     """Print the summaries of the runs as one JSON object.
 
-    page: Path of the comparison's page, which is already written.
+    page: The path of the comparison's page, which is already written.
     """
     from leowarp.cli.output import print_json
 
@@ -46,8 +46,8 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
-    """Print differences between two runs, or print them as JSON. Differences of the plans come first. With
-    `everything`, every scalar of every flow that differs is printed."""
+    """Print the differences between two runs, as text or as JSON. Differences of the plans come first. With
+    `everything`, each scalar of each flow that differs is printed."""
     from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 

@@ -36,7 +36,7 @@ def print_group(group: Group, as_json: bool) -> None:
 
 
 def print_groups(groups: Sequence[Group]) -> None:
-    """Print the warnings of the runs, then a table with one column of medians per group."""
+    """Print the warnings of the runs, and a table with one column of medians per group."""
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.medians import compared_groups, sentence
 
@@ -55,7 +55,8 @@ def print_groups(groups: Sequence[Group]) -> None:
 
 
 def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
-    """Print groups side by side, with their differences and medians. Also write a page that shows bands over time."""
+    """Print groups side by side, with their differences and medians. The function also writes a page that shows bands
+    over time."""
     from leowarp import report
     from leowarp.cli.output import print_json
     from leowarp.cli.printed.comparison import print_causes
@@ -87,7 +88,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
 
 
 def group_value(group: Group) -> dict[str, Any]:
-    """A group as a value for JSON."""
+    """Return a group as a value for JSON."""
     return {
         "group": str(group.path),
         "seeds": group.seeds,
@@ -96,7 +97,7 @@ def group_value(group: Group) -> dict[str, Any]:
 
 
 def spans(seeds: Sequence[int]) -> str:
-    """Seeds in ascending order as text; three or more consecutive seeds are written as "1 to 10"."""
+    """Return seeds in ascending order as text. Three or more consecutive seeds are written as "1 to 10"."""
     parts: list[list[int]] = []
     for seed in sorted(seeds):
         if parts and seed == parts[-1][-1] + 1:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(StrEnum):
-    """Quantities by which directions and satellites are sorted, largest first."""
+    """The quantities by which directions and satellites are sorted, largest first."""
 
     bytes = "bytes"
     queue = "queue"
@@ -25,7 +25,7 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Print use, drops by cause and longest queues of the `top` directions of links and of the `top` satellites; or of
+    """Print the use, drops by cause and longest queues of the `top` directions of links and the `top` satellites, or of
     satellites only.
 
     Raises `TraceError` if only satellites are requested but no satellite forwards packets.
@@ -70,7 +70,7 @@ def _why_none(run: Run) -> str:
 
 
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
-    """Rows of the frame, largest first; rows with equal values are always in the same order."""
+    """Return the rows of the frame, largest first. Rows with equal values are always in the same order."""
     if by is Order.drops:
         # netem does not report the causes of drops. With min_count, the sum of a row with unknown causes is missing
         # instead of 0, and this row comes last.
@@ -115,7 +115,7 @@ def _drops(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """Columns of text: the longest queue in packets and in bytes, and the times at which it occurred."""
+    """Return columns of text: the longest queue in packets and in bytes, and the times at which it occurred."""
     return {
         "longest queue, packets": _numbers(few["queue_max_pkts"], 1, 0),
         "first at, s": _numbers(few["queue_max_pkts_at_ns"], 1e9, 3),
@@ -125,8 +125,8 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """Print one table if it fits the terminal, or else the smallest number of tables, one below another. A part is
-    never split."""
+    """Print one table if it fits the terminal. Otherwise, print the smallest number of tables, one below another. A
+    part is never split."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:

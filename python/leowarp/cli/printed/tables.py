@@ -12,17 +12,17 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""Up to this number of flows or runs, each has its own column, if necessary in several tables below each other. More
-than six columns are printed only if they fit side by side."""
+"""The number of flows or runs up to which each has its own column, if necessary in several tables below each other.
+More than six columns are printed only if they fit side by side."""
 
 SHOWN = 3
-"""If there are too many flows: number of the worst flows, and of the best flows, that are printed."""
+"""The number of the worst flows, and of the best flows, that are printed if there are too many flows."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """Print the sections of an overview below each other.
 
-    rest: Text that says where the user finds the flows that do not fit.
+    rest: The text that says where the user finds the flows that do not fit.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -53,7 +53,7 @@ def _print_blocks(section: Section) -> None:
 
 
 def _print_spread(section: Section, spread: Section, rest: str) -> None:
-    """Print sums and quantiles over the flows, then the worst and the best flows, then the text `rest`."""
+    """Print the sums and quantiles over the flows, the worst and the best flows, and the text `rest`."""
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
@@ -97,9 +97,11 @@ def _print_groups(
     *,
     nulls: bool,
 ) -> None:
-    """Print one table: each group's name on a line, then the group's scalars in the order of their declaration.
+    """Print one table, with each group's name on a line, followed by the group's scalars in the order of their
+    declaration.
 
-    A scalar without a declaration comes from another version of leowarp; it is printed at the end, under "other".
+    A scalar without a declaration comes from another version of leowarp. The scalar is printed at the end, under
+    "other".
     """
     groups: dict[str, str] = {}
     for scalar in declared:
@@ -121,7 +123,8 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Text of a scalar: integers with separators, other numbers with six digits, large numbers without exponent."""
+    """Return the text of a scalar: integers with separators, other numbers with six digits, large numbers without
+    exponent."""
     if isinstance(value, float):
         # From 1e6 on, %g would print an exponent.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
+"""The verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-The verbs call the same functions on the same plan as a run does before its guest boots. The output of the verbs
-therefore equals the content of a run directory.
+The verbs call the same functions on the same plan as a run does before its guest boots. The output of the verbs equals
+the content of a run directory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 MOST_FIBRES = 3
-"""Maximum number of station pairs for which `routes` prints the delay of a fibre; --json includes all pairs."""
+"""The maximum number of station pairs for which `routes` prints the delay of a fibre. --json includes all pairs."""
 
 
 def plan(
@@ -33,7 +33,7 @@ def plan(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it to this file.")] = None,
     json_: options.Json = False,
 ) -> None:
-    """Print the plan: the scenario with every default written out. A plan is itself a scenario."""
+    """Print the plan, which is the scenario with all default values. A plan is itself a scenario."""
     from leowarp.scenario.schema import Mobile
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
@@ -79,7 +79,7 @@ def ephemeris(
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
-    """Print the position of every satellite, and its elevation at each station."""
+    """Print the position of each satellite, and its elevation at each station."""
     import numpy as np
 
     from leowarp import ephemeris as rooms
@@ -185,11 +185,11 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Whether a row of routes belongs to one of the requested pairs (from, to) of stations.
+    """Return whether a row of routes belongs to one of the requested pairs (from, to) of stations.
 
     row: A row of `10-routes.parquet`.
     ways: list of (source, destination). The requested pairs, as names of nodes.
-    plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, every row is
+    plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, all rows are
         shown.
     """
     from leowarp.scenario.schema import Access
@@ -200,7 +200,7 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
 
 def _scalars(summary: dict[str, Any]) -> str:
-    """The summary of the routes as one line of text.
+    """Return the summary of the routes as one line of text.
 
     >>> _scalars({"updates": 3, "mean_ms": 1.5})
     'updates 3, mean_ms 1.5'
@@ -211,7 +211,7 @@ def _scalars(summary: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str | None:
-    """A delay as text, in ms with a resolution of 1 ns.
+    """Return a delay as text, in ms with a resolution of 1 ns.
 
     >>> _ms(1_234_567)
     '1.234567'
@@ -220,9 +220,9 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
-    """The plan of a scenario, of a plan file or of a run directory, with the values of `--set` applied.
+    """Return the plan of a scenario, of a plan file or of a run directory, with the values of `--set` applied.
 
-    settings: Texts ``KEY=VALUE``.
+    settings: The texts ``KEY=VALUE``.
     Raises ScenarioError for the same reasons as `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
     """
     from leowarp import scenario
@@ -234,11 +234,11 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """The number for the text of an option, in the unit in which the quantity is stored (ns for a time). An error
-    message contains the option's name.
+    """Return the number for the text of an option, in the unit in which the quantity is stored (ns for a time). An
+    error message contains the option's name.
 
     quantity: A quantity of `leowarp.base.units`.
-    option: Name of the option: ``--at``.
+    option: The name of the option (example: ``--at``).
     Raises ScenarioError if the text is not a value of this quantity.
 
     >>> from leowarp.base import units
@@ -252,7 +252,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 
 def _notes(warnings: Any) -> None:
-    """Print warnings on stderr, so that the table on stdout can be piped to a program."""
+    """Print warnings on stderr."""
     from leowarp.cli.output import note
 
     for warning in warnings:

@@ -45,7 +45,7 @@ def report(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Make the figures and the page of a run again, also as PDF and PNG; or plot series over time."""
+    """Make the figures and the page of a run again, also as PDF and PNG, or plot series over time."""
     from leowarp.cli.output import draw_quickly, print_json
 
     draw_quickly()

@@ -46,8 +46,7 @@ def show(
     ] = False,
     json_: options.Json = False,
 ) -> None:
-    """Print the results of a run: the most important numbers, as `leowarp run` prints them; or all numbers, or its
-    links."""
+    """Print the results of a run: the most important numbers, all numbers, or its links."""
     import leowarp
     from leowarp.cli.output import print_json
     from leowarp.cli.printed import link_tables

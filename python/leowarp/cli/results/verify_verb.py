@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `verify`: compares every file with the manifest, then repeats the run and compares it stage by stage."""
+"""The verb `verify`: compares all files with the manifest, repeats the run, and compares it stage by stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from leowarp.verification.second_run import SecondRun
 
 MOST_FILES = 20
-"""Maximum number of files whose names are printed; further files are only counted, and --json includes all of them."""
+"""The maximum number of files whose names are printed. Further files are only counted, and --json includes all of
+them."""
 
 SAMPLE, SEED = 3, 1
 
@@ -43,10 +44,10 @@ def verify(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Check every file of a directory, run its plan once more, and compare; status 1 if anything differs.
+    """Check all files of a directory, run its plan once more, and compare. The status is 1 if anything differs.
 
-    Each file is compared with its sha256 in the manifest. Then routes, timeline, trace, metrics, summary, figures and
-    pages are compared with those of a second run. docs/reference/verify.md says how, and what is left out.
+    Each file is compared with its sha256 in the manifest. Routes, timeline, trace, metrics, summary, figures and pages
+    are compared with the results of a second run.
     """
     from leowarp.verification import files as of_files
     from leowarp.verification.kinds import RUN, kind_of
@@ -130,7 +131,7 @@ def _print_left_out(kind: str) -> None:
 
 
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """The last lines of the output: the files and stages that differ, or a sentence that nothing differs."""
+    """Return the last lines of the output: the files and stages that differ, or a sentence that nothing differs."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []

@@ -33,7 +33,7 @@ def view(
     open_: Annotated[bool, typer.Option("--open", help="Also open it in the browser.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """Make one HTML file that animates runs: globe, paths, queues, packets, traces. It needs no network and no
+    """Make one HTML file that animates runs: globe, paths, queues, packets, traces. The file needs no network and no
     server."""
     import leowarp
     from leowarp import trace

@@ -16,7 +16,7 @@ from leowarp.cli.output import say
 
 
 def examples(json_: options.Json = False) -> None:
-    """The scenarios that come with leowarp; each runs by its name: leowarp run starlink."""
+    """List the scenarios that come with leowarp. Each runs by its name: leowarp run starlink."""
     from leowarp.cli.output import print_json, print_table
     from leowarp.scenario.names.examples import examples as all_of_them
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs about the guest and this machine: kernel, doctor.
+"""The verbs about the guest and this machine: kernel, doctor.
 
-Verbs of `kernel` build missing parts and show progress on stderr. `doctor` lists everything that a build or a run lacks
-on this machine.
+Verbs of `kernel` build missing parts and show progress on stderr. `doctor` lists everything on this machine that a
+build or a run lacks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Choice = Annotated[
 
 @kernel_app.command()
 def build(choice: Choice = "default", json_: options.Json = False) -> None:
-    """Build kernel and agent, once; does nothing if they are there."""
+    """Build the kernel and the agent once. The verb does nothing if they are built."""
     from leowarp.cli.output import print_json
 
     # Progress goes to stderr, so that the stdout of `path` and of --json contains only the result.
@@ -48,7 +48,7 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
 
 @kernel_app.command("list")
 def list_(json_: options.Json = False) -> None:
-    """Show the shelf: every kernel that --kernel and guest.kernel take by name. Builds nothing."""
+    """Show the shelf: all kernels that --kernel and guest.kernel take by name. The verb builds nothing."""
     from leowarp.cli.output import print_json, print_table
     from leowarp.guest.building import kernel, shelf
 
@@ -94,7 +94,7 @@ def add(
         typer.Option("--option", metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
     ] = None,
 ) -> None:
-    """Put a kernel of your own on the shelf, by a name. It is built when it is first used."""
+    """Put your own kernel on the shelf, with a name. The kernel is built when it is first used."""
     from leowarp.guest.building import shelf
 
     made = shelf.add(name, source, patch or (), base=base, options=option or ())
@@ -103,7 +103,7 @@ def add(
 
 @kernel_app.command()
 def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]) -> None:
-    """Take a kernel of your own off the shelf; its source stays where it is."""
+    """Take your own kernel off the shelf. Its source stays where it is."""
     from leowarp.guest.building import shelf
 
     shelf.remove(name)
@@ -112,8 +112,8 @@ def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]
 
 @kernel_app.command()
 def info(choice: Choice = "default", json_: options.Json = False) -> None:
-    """Sources of the kernel and the agent: versions, checksums. If the kernel or the agent is not built yet, the verb
-    builds it."""
+    """Show the sources of the kernel and the agent: versions, checksums. If the kernel or the agent is not built yet,
+    the verb builds it."""
     from leowarp.cli.output import print_json, print_table
 
     facts = _facts(built_image(choice))
@@ -132,7 +132,7 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
 
 @kernel_app.command()
 def path(choice: Choice = "default") -> None:
-    """The path of the kernel program. Builds it if it is not there."""
+    """Print the path of the kernel program. If the kernel is not built yet, the verb builds it."""
     say(built_image(choice).kernel)
 
 
@@ -162,7 +162,7 @@ def module(
 def clean(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, json_: options.Json = False
 ) -> None:
-    """Remove everything that was built and cached; the next run builds it again."""
+    """Remove everything that was built and cached. The next run builds it again."""
     from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_root
 
@@ -252,9 +252,9 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """The last line of `doctor`: the number of failed checks, or whether a guest could boot.
+    """Return the last line of `doctor`: the number of failed checks, or whether a guest could boot.
 
-    booted: Whether the guest booted; None if no guest was started.
+    booted: Whether the guest booted. None means that no guest was started.
     """
     lacking = sum(not check.ok for check in checks)
     if lacking:
@@ -290,10 +290,10 @@ def _plainly(value: Any) -> str:
 
 
 def built_image(choice: str | Path) -> GuestImage:
-    """Kernel and agent; messages and the progress of a build are printed on stderr.
+    """Return the kernel and the agent. Messages and the progress of a build are printed on stderr.
 
     choice: A name on the shelf, a kernel tree or a binary. By typing this choice, the user consents to run the kernel.
-    Raises HostError, ScenarioError for the same reasons as `guest.guest_image`.
+    Raises HostError or ScenarioError for the same reasons as `guest.guest_image`.
     """
     from leowarp.base.progress import building
     from leowarp.guest import guest_image
@@ -303,7 +303,7 @@ def built_image(choice: str | Path) -> GuestImage:
 
 
 def _facts(image: GuestImage) -> dict[str, Any]:
-    """Paths and facts of the kernel and of the agent.
+    """Return the paths and facts of the kernel and of the agent.
 
     Returns: ``kernel`` and ``agent``, each a dict with its ``program`` and the origin of its sources.
     """

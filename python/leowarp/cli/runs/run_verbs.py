@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Each verb imports the modules that it needs itself, so that `leowarp --help` does not wait for numpy, pandas and
-matplotlib.
+Each verb imports its modules itself, because `leowarp --help` must not wait for numpy, pandas and matplotlib.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def run(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Run a scenario and write a run directory; with --seeds one run per seed."""
+    """Run a scenario and write a run directory. With --seeds, make one run per seed."""
     import leowarp
     from leowarp.cli.output import draw_quickly
 
@@ -82,7 +81,7 @@ def demo(
     force: options.Force = False,
     json_: options.Json = False,
 ) -> None:
-    """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores; print a table and make a report."""
+    """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores. Print a table and make a report."""
     import leowarp
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
@@ -189,7 +188,7 @@ def reproduce(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Make all runs of a study, its figures and a verdict on each claim; status 5 if a run failed."""
+    """Make all runs of a study, its figures and a verdict on each claim. The status is 5 if a run failed."""
     from leowarp import study as studies
     from leowarp.cli.output import note, print_error, print_json, print_table
 
@@ -235,7 +234,7 @@ def reproduce(
 
 
 def print_run(run: Run, as_json: bool) -> None:
-    """Print a new run: warnings, then its most important numbers, and the commands that print further numbers."""
+    """Print the warnings of a new run, its most important numbers, and the commands that print further numbers."""
     from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview

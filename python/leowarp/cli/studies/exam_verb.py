@@ -48,7 +48,7 @@ def exam(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Test a congestion control in every case, with a verdict on each; status 1 if one failed.
+    """Test a congestion control in every case, with a verdict on each. The status is 1 if a case failed.
 
     Cases are the criteria of RFC 9743, examples of the BBR draft, and paths of low Earth orbit. The directory gets a
     page, exam.json and junit.xml. An interrupted exam continues with its finished runs.
@@ -89,7 +89,7 @@ def exam(
 
 
 def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool, seeds: int) -> NoReturn:
-    """Run the exam of every algorithm, then write a page that compares the algorithms. The exit status is 0 even if an
+    """Run the exam of each algorithm, and write a page that compares the algorithms. The exit status is 0 even if an
     algorithm fails a case, because this is a result and no error."""
     from leowarp.base import plainfiles
     from leowarp.cli.output import print_json, print_table
@@ -132,7 +132,7 @@ def _command(subject: Subject, is_named: bool, seeds: int) -> str:
 
 
 def _print(taken: Exam) -> None:
-    """Print one line per case, then the number of cases per verdict, and last the reasons of failures."""
+    """Print one line per case, the number of cases per verdict, and the reasons of failures."""
     from leowarp.cli.output import print_table
     from leowarp.exam.verdict import spread_in_words
 

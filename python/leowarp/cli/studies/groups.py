@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of verbs that have a default verb: `leowarp study FILE` is short for `leowarp study run FILE`.
+"""Groups of verbs that have a default verb. `leowarp study FILE` is short for `leowarp study run FILE`.
 
-If a file has the name of a verb, the word means the verb; `leowarp study ./status` means the file.
+If a file has the name of a verb, the word means the verb. `leowarp study ./status` means the file.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ from typer.core import TyperGroup
 
 class FileOrVerb(TyperGroup):
     """A group of verbs with a default verb. If the first word is not a verb of the group, all words are arguments of
-    the verb `default`.
-
-    Typer itself does not support default verbs.
-    """
+    the verb `default`."""
 
     default: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words of the command line; the default verb is inserted if they do not begin with a verb."""
+        """Parse the words of the command line. The default verb is inserted if they do not begin with a verb."""
         # The default verb is inserted in `parse_args`, because the group has options of its own, and again in
         # `resolve_command`. The second insertion changes nothing, because the words already begin with a verb.
         return super().parse_args(ctx, self._with_verb(args))
@@ -32,7 +29,7 @@ class FileOrVerb(TyperGroup):
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
-        """The words with the default verb in front, if they do not begin with a verb."""
+        """Return the words with the default verb in front, if they do not begin with a verb."""
         # While click looks up the group itself, the context belongs to the group's parent. The function therefore
         # cannot use the context's setting for extra arguments.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
@@ -40,7 +37,7 @@ class FileOrVerb(TyperGroup):
 
 
 def with_default(verb: str) -> type[FileOrVerb]:
-    """A class of groups with the default verb `verb`.
+    """Return a class of groups with the default verb `verb`.
 
     verb: One of the group's verbs.
     Returns: type. The class is passed to ``typer.Typer(cls=...)``, which needs a class and not an instance.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verb `study`: makes the runs of a study, and examines an existing study directory.
 
-`run`, `status` and `run-again` are subcommands; `leowarp study FILE` means `leowarp study run FILE`
+`run`, `status` and `run-again` are subcommands. `leowarp study FILE` means `leowarp study run FILE`
 (`cli/studies/groups.py`).
 """
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.status import StudyStatus
 
 MOST_FAILURES = 10
-"""Maximum number of failures that are printed, because thousands of runs may fail for the same reason. The table of
-results has a row for each failure."""
+"""The maximum number of failures that are printed, because thousands of runs may fail for the same reason."""
 
 
 study_app = typer.Typer(
@@ -61,7 +60,7 @@ def run(
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
-    """Make the missing runs of a study (the word `run` may be left out); status 5 if a run failed."""
+    """Make the missing runs of a study (the word `run` may be left out). The status is 5 if a run failed."""
     from leowarp import study as studies
 
     # A dry run is handled first, because it needs neither kernel nor consent to code nor a directory.
@@ -91,7 +90,7 @@ def run(
 
 @study_app.command()
 def status(directory: StudyDirectory, json_: options.Json = False) -> None:
-    """Progress of a study, its failures, and the process that is running the study."""
+    """Show the progress of a study, its failures, and the process that is running the study."""
     from dataclasses import asdict
 
     from leowarp.cli.output import print_json, print_table
@@ -118,7 +117,8 @@ def run_again(
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
-    """Make one run of a study again as a whole run directory; status 1 if a scalar differs from the stored row."""
+    """Make one run of a study again as a whole run directory. The status is 1 if a scalar differs from the stored
+    row."""
     from leowarp.cli.options import progress_of as of_a_run
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.again import run_again as made_again
@@ -196,7 +196,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 def _note_more(failed: int, path: Path) -> None:
     """Print the number of failures that were not listed, and the command that repeats failed runs.
 
-    failed: Number of all failures; if it is 0, nothing is printed.
+    failed: The number of all failures. If it is 0, nothing is printed.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -205,7 +205,7 @@ def _note_more(failed: int, path: Path) -> None:
 
 
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
-    """The state of a study as rows of a table.
+    """Return the state of a study as rows of a table.
 
     Returns: list of (quantity, value). Values are texts. The row of runs that are no longer part of the study is left
         out if there are none.
@@ -223,8 +223,8 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
-    """Value for the argument `progress` of `run_study`: a callable for JSON; for the other kinds, whether a display is
-    shown."""
+    """Return the value for the argument `progress` of `run_study`. For JSON, it is a callable. For the other kinds, it
+    says whether a display is shown."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

@@ -18,12 +18,12 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
-"""Shares of time for which the quantile of the power is printed. Two of the shares are below the median, because deep
-fades matter to hybrid ARQ."""
+"""The shares of time for which the quantile of the power is printed. Two of the shares are below the median, because
+deep fades matter to hybrid ARQ."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
-"""Levels of the received power relative to line of sight, dB. The Es/N0 of each level is printed beside it, because
-Es/N0 determines whether a codeword can be decoded."""
+"""The levels of the received power relative to line of sight, in dB. The Es/N0 of each level is printed beside it,
+because Es/N0 determines whether a codeword can be decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -33,8 +33,8 @@ class MobileChannel:
     """The mobile channel of a plan, until the run's duration.
 
     mobile: The plan's section `[mobile]`.
-    fading: The fading model; None if the last hop always has line of sight (``fading = false``).
-    realisation: Power, codewords and their outcomes, the same as in a run of this plan.
+    fading: The fading model. None means that the last hop always has line of sight (``fading = false``).
+    realisation: The power, the codewords and their outcomes, the same as in a run of this plan.
     """
 
     plan: Plan
@@ -49,12 +49,13 @@ class MobileChannel:
 
     @property
     def steady(self) -> bool:
-        """Whether the power is constant, because there is no fading or the terminal does not move."""
+        """Whether the power is constant: there is no fading, or the terminal does not move."""
         return self.power.frozen
 
     @cached_property
     def statistics(self) -> pa.Table:
-        """Statistics of the series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
+        """Return the statistics of the series beside the model's closed forms, with the columns
+        `timeline.channel.statistics.COLUMNS`.
 
         Returns: One row per statistic: name, state or level, value, and closed form (null if there is none). The table
             is computed only once.
@@ -63,7 +64,7 @@ class MobileChannel:
 
 
 def channel_of(plan: Plan, source: str) -> MobileChannel:
-    """The mobile channel of a run with this plan.
+    """Return the mobile channel of a run with this plan.
 
     source: The name of the scenario as typed, for messages.
     Returns: The channel from 0 to the run's duration.
@@ -81,7 +82,7 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
 
 
 def title(channel: MobileChannel) -> str:
-    """Text with scenario, environment, speed, carrier, duration and seed.
+    """Return a text with scenario, environment, speed, carrier, duration and seed.
 
     Returns: One line. If the channel has no fading, the line has only scenario, duration and seed.
     """
@@ -96,7 +97,7 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """Rows that compare the power series with its model: shares and durations of the states, quantiles, mean.
+    """Return rows that compare the power series with its model: shares and durations of the states, quantiles, mean.
 
     Returns: list of (name, value, closed form). Values are texts with units. None, which a table shows as a dash, means
         that the state or level did not occur, or that there is no closed form.
@@ -104,7 +105,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
     rows = channel.statistics.to_pylist()
 
     def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
-        """A row for one statistic: name, value and closed form, both multiplied by `scale`."""
+        """Return a row for one statistic: name, value and closed form, both multiplied by `scale`."""
         return name, *(
             None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
         )
@@ -124,9 +125,9 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 
 
 def fade_rows(channel: MobileChannel) -> list[Row]:
-    """Rows about fades: level, Es/N0, crossings per second and mean duration of a fade.
+    """Return rows about fades: level, Es/N0, crossings per second and mean duration of a fade.
 
-    Returns: One row for each of `FADE_LEVELS_DB` that the statistics have; the duration is None if there was no fade.
+    Returns: One row for each of `FADE_LEVELS_DB` that the statistics have. The duration is None if there was no fade.
     """
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():
@@ -143,11 +144,11 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
-    """One row per number of retransmissions: the share of codewords that are decoded after this number, and the delay
-    until then. The last row is about lost codewords.
+    """Return one row per number of retransmissions: the share of codewords decoded after this number, and the delay
+    until decoding. The last row is about lost codewords.
 
-    Returns: list of (outcome, share, delay). The delay until a codeword is decoded after n retransmissions is
-        first_delay + n * retransmission_delay; None for lost codewords.
+    Returns: list of (outcome, share, delay). The delay of a codeword after n retransmissions is first_delay + n *
+        retransmission_delay. For lost codewords, the delay is None.
     """
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
@@ -163,7 +164,7 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
 
 
 def link_rows(channel: MobileChannel) -> list[Row]:
-    """Parameters of the link layer.
+    """Return the parameters of the link layer.
 
     Returns: list of (quantity, value). The rows are Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols.
         Values are texts with units.
@@ -189,7 +190,7 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 
 
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
-    """Outcomes of all codewords, and parameters of the link layer.
+    """Return the outcomes of all codewords, and the parameters of the link layer.
 
     Returns: The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and
         ``threshold_bits`` (None if the threshold depends on the rate of the code).
@@ -208,7 +209,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
 
 
 def as_json(channel: MobileChannel) -> dict[str, Any]:
-    """The channel as a JSON object; statistics have the columns of `timeline.channel.statistics.COLUMNS`.
+    """Return the channel as a JSON object. Its statistics have the columns of `timeline.channel.statistics.COLUMNS`.
 
     Returns: The entries of `about`, and ``statistics`` as a list of rows, ``harq`` as from `harq_numbers`, and
         ``warnings``.
@@ -224,9 +225,9 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """Inputs from which the channel is computed, by name.
+    """Return the inputs from which the channel is computed, by name.
 
-    Returns: Values, by names that end with the unit. Values about fading are None if there is no fading.
+    Returns: The values, by names that end with the unit. Values about fading are None if there is no fading.
     """
     fading = channel.fading
     return {

@@ -31,11 +31,12 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """The measurements that a path contains: one for a measured file or a scenario, and one per ping flow for a run.
+    """Return the measurements that a path contains: one for a measured file or a scenario, and one per ping flow for a
+    run.
 
-    format: "auto", or the name of the program that wrote the file.
-    interval_ns: Interval between two lines, for formats that do not contain it.
-    capacity: File with the path's capacity, which belongs to the file of delays.
+    format: The word "auto", or the name of the program that wrote the file.
+    interval_ns: The interval between two lines, for formats that do not contain it.
+    capacity: The file with the path's capacity, which belongs to the file of delays.
     Raises ScenarioError or TraceError if the path contains no measurement, or if a file is not in its format. The
         message names file and line number.
     """
@@ -59,7 +60,7 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    """The measured path in a plan, or the plan's access link, as if it had been measured.
+    """Return the measured path in a plan, or the plan's access link, as a measurement.
 
     For an access link, the timeline is sampled from gateway to terminal (down) and from terminal to gateway (up).
     """
@@ -79,8 +80,8 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    """One measurement for each ping flow with replies: sending times, and round trips (nan if the probe or its reply
-    was lost)."""
+    """Return one measurement for each ping flow with replies: sending times, and round trips. A round trip is nan if
+    the probe or its reply was lost."""
     from leowarp.results.run import Run
 
     run = Run(path)
@@ -105,7 +106,7 @@ def _of_run(path: Path) -> list[Measurement]:
 
 
 def lines(description: Description) -> dict[str, str]:
-    """A description as a dict of names and texts, in the order of the output."""
+    """Return a description as a dict of names and texts, in the order of the output."""
     values = (
         {"samples": f"{description.samples}", "span": f"{description.span_ns / 1e9:g} s"} if description.samples else {}
     )
@@ -144,7 +145,7 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Mean and quantiles in ms of the round trips or, if there are none, of the one-way delays."""
+    """Return the mean and quantiles in ms of the round trips or, if there are none, of the one-way delays."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -157,10 +158,10 @@ def _delay_lines(description: Description) -> dict[str, str]:
 
 
 def _schedule_lines(description: Description) -> dict[str, str]:
-    """Reconfigurations that were found in the data, steps between slots, and spikes.
+    """Return the reconfigurations that were found in the data, steps between slots, and spikes.
 
     Times are on the measurement's clock. If the date and time of the measurement are known, the second of the minute is
-    added. Starlink's 15 s schedule was first described in this form (12, 27, 42, 57 s).
+    added.
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
@@ -213,7 +214,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects that come from the recording and not from the path."""
+    """Return the effects that come from the recording and not from the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(
@@ -240,10 +241,9 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Number of lost probes, their runs, and how many of them were near a reconfiguration.
+    """Return the number of lost probes, their runs, and how many of them were near a reconfiguration.
 
-    "Near" means within 1 s. The share of all probes that are near a reconfiguration is printed for comparison. If this
-    share is large, many losses near reconfigurations mean little.
+    "Near" means within 1 s. The share of all probes that are near a reconfiguration is printed for comparison.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
@@ -287,7 +287,7 @@ def _table_loss_lines(loss: Loss) -> dict[str, str]:
 
 
 def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
-    """One row per slot: begin, smallest delay, step from the previous slot, and spike."""
+    """Return one row per slot: begin, smallest delay, step from the previous slot, and spike."""
     return [
         (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
         for slot in description.slots
@@ -295,7 +295,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 
 
 def as_json(description: Description) -> dict[str, Any]:
-    """A description as a JSON object; keys of quantiles are percentages."""
+    """Return a description as a JSON object. The keys of quantiles are percentages."""
     document = dataclasses.asdict(description)
     # The values that are added here are computed from fields, and `asdict` returns only fields.
     document["loss"] |= {
@@ -314,8 +314,8 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """Quantiles of a rate at the `shares`, as text in Mbit/s; "none" if there are no values, as for the changes of a
-    constant capacity."""
+    """Return the quantiles of a rate at the `shares`, as text in Mbit/s. The text is "none" if there are no values, as
+    for the changes of a constant capacity."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
         if rate_by_share_bps
@@ -324,7 +324,7 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
 
 
 def _chance(ratio: float) -> str:
-    """A confidence as text, at most 99.9 %, because no data can prove 100 %."""
+    """Return a confidence as text, at most 99.9 %, because no data can prove 100 %."""
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

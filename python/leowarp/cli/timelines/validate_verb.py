@@ -48,8 +48,8 @@ def validate(
 ) -> None:
     """Compare the profiles of access links, and replays, with recordings of real links.
 
-    For each recording, the guest repeats the recorded measurement three times: over a replay of the recording, over the
-    profile fitted to it, and over the default profile. A missing recording is listed as skipped.
+    For each recording, the guest repeats the measurement three times: over a replay, over the fitted profile, and over
+    the default profile. A missing recording is listed as skipped.
     """
     from leowarp.base import units
     from leowarp.base.spelling import one_of

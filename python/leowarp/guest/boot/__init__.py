@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One boot of the guest: starting its process, reading its console, detecting standstills, and explaining failures."""
+"""A boot of the guest: starting its process, reading its console, detecting standstills, and explaining failures."""

@@ -27,17 +27,17 @@ from leowarp.guest.machine.own_time import POLL_S
 class Child:
     """A program in its own session. `launch.py` starts the program. The program dies with the leowarp process.
 
-    command: An absolute path, and arguments.
-    directory: Working directory of the program.
-    environment: Complete environment of the program.
-    output: File for everything that the program prints.
-    descriptors: Descriptors of this process that the program also gets, besides the standard ones: number in this
-        process -> number in the program.
-    returncode: Exit status of the program, or the negative number of the signal that ended it; set once the process is
-        reaped.
-    rusage: Resources that the process used; set once the process is reaped. `ru_maxrss` is the process's largest
-        resident size in KiB, as counted by the host's kernel. A size below the launcher's own 10 MiB is reported as 10
-        MiB.
+    command: The absolute path of the program, and its arguments.
+    directory: The working directory of the program.
+    environment: The complete environment of the program.
+    output: The file for everything that the program prints.
+    descriptors: The descriptors of this process that the program also gets, besides the standard ones. The dict maps
+        the number in this process to the number in the program.
+    returncode: The exit status of the program, or the negative number of the signal that ended it. The exit status is
+        set once the process is reaped.
+    rusage: The resources that the process used. The resources are set once the process is reaped. `ru_maxrss` is the
+        process's largest resident size in KiB, as counted by the host's kernel. A size below the launcher's own 10 MiB
+        is reported as 10 MiB.
     Raises HostError if the host does not allow to start the process.
     """
 
@@ -95,22 +95,22 @@ class Child:
         self.end()
 
     def has_ended(self, timeout_s: float) -> bool:
-        """Wait at most `timeout_s` for the end of the process; return whether the process has ended.
+        """Wait at most `timeout_s` for the end of the process, and return whether the process has ended.
 
-        timeout_s: Limit in real time; 0 does not wait.
+        timeout_s: The limit in real time. With 0, the function does not wait.
         """
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])
 
     def reap(self) -> resource.struct_rusage:
-        """Wait for the end of the process; return all resources that it used."""
+        """Wait for the end of the process, and return all resources that it used."""
         if self.rusage is None:
             _, status, self.rusage = os.wait4(self.pid, 0)
             self.returncode = os.waitstatus_to_exitcode(status)
         return self.rusage
 
     def end(self) -> None:
-        """Kill the process if it still runs; return once every process of its session has ended."""
+        """Kill the process if it still runs, and wait until all processes of its session have ended."""
         if self.rusage is None:
             # SIGKILL, because a guest that is stuck may ignore milder signals.
             os.kill(self.pid, signal.SIGKILL)
@@ -127,8 +127,8 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. It starts guests as children of the leowarp process. The process ends with `end`, or when
-    this object is garbage-collected."""
+    """A running `launch.py`. The launcher starts guests as children of the leowarp process. The process ends with
+    `end`, or when this object is garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -150,14 +150,14 @@ class _Launcher:
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Ask the launcher to start a guest. `descriptors`: first the guest's output, then the pipe for its process id,
-        then further descriptors for the guest."""
+        """Ask the launcher to start a guest. `descriptors` has the guest's output, the pipe for its process id, and
+        further descriptors for the guest."""
         # If the launcher has died, the caller gets no answer, but can still read the launcher's last output.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
 
     def end(self) -> str:
-        """End the launcher if it still runs; return its last output."""
+        """End the launcher if it still runs, and return its last output."""
         return self._finish() or ""
 
 
@@ -171,8 +171,8 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 
 def _launcher() -> _Launcher:
-    """The launcher of this thread. Each thread has its own launcher, because guests die with the thread that started
-    their launcher (prctl(2))."""
+    """Return the launcher of this thread. Each thread has its own launcher, because guests die with the thread that
+    started their launcher (prctl(2))."""
     if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
         _OF_THREAD.launcher = _Launcher()
     return _OF_THREAD.launcher

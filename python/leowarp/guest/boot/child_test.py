@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a Python program in the same way as a guest's kernel."""
+    """Start a Python program in the same way as a guest's kernel."""
     started = []
 
     def run(text, environment=None):
@@ -97,8 +97,7 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Every launcher started in the test. The fixture first ends this thread's launcher, so the test begins without
-    one."""
+    """The launchers that the test started. The fixture first ends this thread's launcher."""
     children._launcher().end()
 
     class Kept(subprocess.Popen):
@@ -112,7 +111,7 @@ def launchers(monkeypatch):
 
 
 def held(launcher):
-    """Open descriptors of a launcher, except its own socket and the pipe for its last output."""
+    """Return the open descriptors of a launcher, except its own socket and the pipe for its last output."""
     names = [str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()]
     return [name for name in names if not name.startswith(("socket:", "pipe:"))]
 

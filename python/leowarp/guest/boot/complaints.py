@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects error messages of the guest's kernel after which the kernel continues, such as the message of a WARN_ON.
+"""Collects error messages of the guest's kernel after which the kernel continues (example: the message of a WARN_ON).
 
-Without this module, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux 6.12
-(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). Linux 6.17 changed the order of
-words in the first line of a WARNING.
+Texts and levels are from Linux 6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c,
+net/core/dev.c). Linux 6.17 changed the order of words in the first line of a WARNING.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
 MOST_SENTENCES = 5
-"""Number of complaints that the report lists individually; the console file contains all complaints."""
+"""The number of complaints that the report lists individually. The console file contains all complaints."""
 _LONGEST_TEXT = 160
 
 _LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
@@ -33,15 +32,15 @@ _COMPLAINT = re.compile(
 
 @dataclass(frozen=True)
 class Complaint:
-    """Complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
+    """The complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
 
-    headline: File, line and function of a WARNING; for any other complaint, its first line.
-    at: The function that printed the WARNING; None for other complaints.
-    text: Further text of a WARNING; may be empty.
-    caller: The first function of a module in the call trace; None if the trace names no module.
-    boot_ns: Time since boot when the kernel first printed a complaint of this kind.
-    count: Number of times that the kernel printed a complaint of this kind. Most places in the kernel warn only once
-        per boot.
+    headline: The file, line and function of a WARNING. For any other complaint, it is the first line.
+    at: The function that printed the WARNING. None means another complaint.
+    text: The further text of a WARNING. The text may be empty.
+    caller: The first function of a module in the call trace. None means that the trace names no module.
+    boot_ns: The time since boot when the kernel first printed a complaint of this kind.
+    count: The number of times that the kernel printed a complaint of this kind. Most places in the kernel warn only
+        once per boot.
     """
 
     headline: str
@@ -52,7 +51,7 @@ class Complaint:
     count: int = 1
 
     def sentence(self, loaded: list[str], start_ns: int | None) -> str:
-        """The complaint as a sentence for the manifest and the report; `start_ns` as in `Complaints`."""
+        """Return the complaint as a sentence for the manifest and the report, with `start_ns` as in `Complaints`."""
         kind = "a warning" if self.at is not None else "an error"
         often = "" if self.count == 1 else f" {self.count:,} times, first"
         when = " before the run's start"
@@ -68,10 +67,10 @@ class Complaint:
 
 
 class Complaints:
-    """Collects complaints from the console's lines. There may be many lines, because each packet may cause a warning.
+    """Collects complaints from the console's lines.
 
-    loaded: Names of the user's modules. If a call trace names no module, the report lists the loaded ones.
-    start_ns: The run's time 0 on the guest's clock; None until the agent has reported it.
+    loaded: The names of the user's modules. If a call trace names no module, the report lists the loaded ones.
+    start_ns: The run's time 0 on the guest's clock. None means that the agent has not reported it yet.
     """
 
     def __init__(self, loaded: list[str]) -> None:
@@ -96,7 +95,7 @@ class Complaints:
             self._go_on(text, boot_ns)
 
     def sentences(self) -> list[str]:
-        """One sentence per kind of complaint, for the report."""
+        """Return one sentence per kind of complaint, for the report."""
         found = list(self._found.values())
         told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
         if len(found) > MOST_SENTENCES:

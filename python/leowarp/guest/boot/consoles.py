@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's ends of the guest's consoles. A console can be unconnected, or be connected to two outputs of this
-process, or to the user's terminal.
+"""The host's ends of the guest's consoles. A console can be unconnected, or be connected to two outputs of this process
+or to the user's terminal.
 
-A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest reads input
-as soon as it arrives. The guest's output takes no virtual time, however slowly the host writes: the guest's kernel
-waits until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
+A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest's output
+takes no virtual time, however slowly the host writes. The guest's kernel waits until the write has ended
+(arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from contextlib import suppress
 from typing import Any, Self
 
 FIRST = 100
-"""Number of the first descriptor that the guest kernel uses as a console. The number is constant, because everything
-that the guest can observe must be the same in each run."""
+"""The number of the first descriptor that the guest kernel uses as a console. The number is constant, because
+everything that the guest can observe must be the same in each run."""
 GATE_BYTES = 4096
-"""Capacity in bytes of the pipe on which the guest waits for its user: the smallest capacity that the host allows. The
-agent's message (`MESSAGE_BYTES`) is longer, so the guest blocks until the host reads the message."""
+"""The capacity in bytes of the pipe on which the guest waits for its user. The capacity is the smallest that the host
+allows. The agent's message (`MESSAGE_BYTES`) is longer, and the guest blocks until the host reads the message."""
 MESSAGE_BYTES = 8192
-"""Length in bytes of the message that the guest writes in order to wait (`crates/agent/src/programs/stillness.rs`)."""
+"""The length in bytes of the message that the guest writes in order to wait
+(`crates/agent/src/programs/stillness.rs`)."""
 _PIECE_BYTES = 1 << 16
 
 
 class Consoles:
-    """The guest's consoles without a connection on the host; also the base class of connected consoles. The object is a
-    context manager; its descriptors are open within the context.
+    """The guest's consoles without a connection on the host, and the base class of connected consoles. The object is a
+    context manager. Its descriptors are open within the context.
 
-    words: Console options for the kernel's command line.
-    descriptors: Maps each of this process's descriptors for the consoles to its number in the kernel's process.
+    words: The console options for the kernel's command line.
+    descriptors: A dict of this process's descriptors for the consoles -> their numbers in the kernel's process.
     is_still: Whether virtual time pauses because the guest waits for the user's input.
     """
 
@@ -54,7 +55,7 @@ class Consoles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """If the guest has ended, transfer its remaining output. Then close all descriptors."""
+        """Transfer the remaining output if the guest has ended, and close all descriptors."""
         self._close_guest_ends()
         if self._ferry is not None:
             self._ferry.join()
@@ -63,7 +64,7 @@ class Consoles:
                 os.close(descriptor)
 
     def attach(self) -> None:
-        """Called when the guest runs: start to transfer bytes."""
+        """Start to transfer bytes. This method is called when the guest runs."""
         self._close_guest_ends()
         if self.words:
             self._ferry = threading.Thread(target=self._carry_or_fail, name="leowarp-consoles", daemon=True)
@@ -92,13 +93,13 @@ class Consoles:
             self._failed = error
 
     def _carry(self) -> None:
-        """Transfer bytes until the guest has closed its consoles; runs in a separate thread."""
+        """Transfer bytes until the guest has closed its consoles. This method runs in a separate thread."""
 
 
 class Outputs(Consoles):
-    """Standard output and standard error of a program in the guest, connected to those of this process.
+    """The standard output and standard error of a program in the guest, connected to the outputs of this process.
 
-    out, err: Descriptors to write to.
+    out, err: The descriptors to write to.
     """
 
     def __init__(self, out: int, err: int) -> None:
@@ -123,7 +124,7 @@ class Terminal(Consoles):
     """The user's terminal. The terminal is in raw mode while the guest runs, because the guest's console does line
     editing and echo.
 
-    keys, screen: Descriptors of the terminal.
+    keys, screen: The descriptors of the terminal.
     """
 
     def __init__(self, keys: int, screen: int) -> None:
@@ -148,7 +149,7 @@ class Terminal(Consoles):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Size of the terminal: rows and columns."""
+        """The size of the terminal: rows and columns."""
         with suppress(OSError):
             found = os.get_terminal_size(self._screen)
             if found.lines and found.columns:
@@ -209,7 +210,7 @@ class Terminal(Consoles):
                 self._release()
 
     def _piece(self) -> bytes:
-        """Typed input; empty if the terminal was closed."""
+        """Return the typed input. The input is empty if the terminal was closed."""
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
@@ -219,7 +220,7 @@ class Terminal(Consoles):
             return b""
 
     def _release(self) -> None:
-        """Let the guest continue: read all of its message, so that the guest's write returns."""
+        """Let the guest continue by reading all of its message, which ends the guest's write."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -238,7 +239,7 @@ class Escape:
         self.is_over = False
 
     def passed(self, typed: bytes) -> bytes:
-        """The part of the input that goes to the guest.
+        """Return the part of the input that goes to the guest.
 
         >>> Escape().passed(b"a~.")
         b'a~.'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host ends of consoles, tested without a guest."""
+"""The host ends of consoles, tested without a guest."""
 
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the last output of a guest into one message that says what happened and what to do.
+"""Makes one message from the last output of a guest. The message says what happened and what to do.
 
-The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
+The texts are from Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
 """
 
 import re
@@ -137,11 +137,11 @@ _REASONS = (
 class Words:
     """The last output of a guest, and further information that explains it.
 
-    console: Latest output of the guest. A message ends with the last lines of `console`.
-    console_file: File with the guest's complete output; None if the file's directory will be removed.
+    console: The latest output of the guest. A message ends with the last lines of `console`.
+    console_file: The file with the guest's complete output. None means that the file's directory will be removed.
     work: The guest's directory.
-    modules: Names of the user's modules in the guest's kernel.
-    complaints: Earlier complaints of the guest's kernel (module `complaints`), one sentence each.
+    modules: The names of the user's modules in the guest's kernel.
+    complaints: The earlier complaints of the guest's kernel (module `complaints`), one sentence each.
     """
 
     console: str
@@ -152,14 +152,14 @@ class Words:
 
 
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
-    """The error that explains the end of a guest; None if the guest ended well.
+    """Return the error that explains the end of a guest, or None if the guest ended well.
 
-    The explanation comes from the agent's own error. Without such an error, it comes from the console; if the console
-    gives no reason, it comes from the exit status.
+    The explanation comes from the agent's own error. Without an error of the agent, the explanation comes from the
+    console. If the console gives no reason, the explanation comes from the exit status.
 
-    returncode: Exit status of the kernel program; negative: the signal that ended it.
-    agent_error: The agent's own `{"error": ..., "hint": ...}`; None if the agent reported no error.
-    Returns: HostError if this machine is the cause, otherwise GuestError; the caller raises it.
+    returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
+    agent_error: The agent's own `{"error": ..., "hint": ...}`. None means that the agent reported no error.
+    Returns: HostError if this machine is the cause, otherwise GuestError. The caller raises it.
     """
     if agent_error is not None:
         return with_disk(GuestError, f"the guest reports: {agent_error['error']}", agent_error.get("hint"), words)
@@ -191,7 +191,8 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:
-    """Message and hint for a panic; the message names the place in the code, the reason, and the last output."""
+    """Return the message and hint for a panic. The message names the place in the code, the reason, and the last
+    output."""
     fault = fault_in(words.console, words.modules)
     where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
     meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
@@ -207,12 +208,11 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """The error that the arguments describe. If the disk is full, the result is an error about the disk instead,
-    because the full disk is the cause. With a full disk, the guest's own output may be incomplete.
+    """Return the error that the arguments describe. If the disk is full, the result is an error about the disk instead.
 
     error: HostError or GuestError.
-    message, hint: Text of the error, and its remedy.
-    words: The function checks the free space of the file system of `words.work`.
+    message, hint: The text of the error, and its remedy.
+    words: The last output of the guest. The function checks the free space of the file system of `words.work`.
     """
     if free_space_bytes(words.work) < MIB:
         return HostError(
@@ -223,8 +223,8 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 
 
 def with_last_words(message: str, words: Words) -> str:
-    """The message, followed by the kernel's first complaint, the last lines that the guest printed, and the name of the
-    file with all lines.
+    """Return the message, followed by the kernel's first complaint, the guest's last lines, and the name of the file
+    with all lines.
 
     Returns: Several lines if the guest printed any lines meant for people.
     """
@@ -239,11 +239,10 @@ def with_last_words(message: str, words: Words) -> str:
 
 
 def last_words(console: str) -> list[str]:
-    """The last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host and a
-    panic's registers are left out. The first line that shows a cause is always included, even if it is not among the
-    last lines.
+    """Return the last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host
+    and a panic's registers are left out. The first line that shows a cause is always included.
 
-    Returns: Lines cut at `LONGEST_WORD` characters.
+    Returns: The lines, cut at `LONGEST_WORD` characters.
 
     >>> last_words("Kernel panic - not syncing: x")
     ['Kernel panic - not syncing: x']

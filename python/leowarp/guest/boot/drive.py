@@ -2,8 +2,8 @@
 """Boots the guest kernel on a timeline, watches it, and collects its output.
 
 The guest must not see anything that differs between machines, users or days. The guest's command line, its environment
-and the names of its files are therefore constants. The guest's directory is always named `/proc/self/cwd`, because
-hostfs does not accept a relative name.
+and the names of its files are constants. The guest's directory is always named `/proc/self/cwd`, because hostfs does
+not accept a relative name.
 """
 
 import functools
@@ -57,10 +57,10 @@ TABLE_SIZES = (
 
 @dataclass(frozen=True)
 class GuestProgress:
-    """Progress of a guest.
+    """The progress of a guest.
 
-    virtual_ns: Virtual time from the run's start; None while the network is being built.
-    cpu_s, wall_s: Processor time and real time since boot, in s.
+    virtual_ns: The virtual time since the run's start. None means that the network is being built.
+    cpu_s, wall_s: The processor time and the real time since boot, in s.
     """
 
     virtual_ns: int | None
@@ -70,15 +70,15 @@ class GuestProgress:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """Results of a guest that ran to the end of the run.
+    """The results of a guest that ran to the end of the run.
 
-    out_dir: Directory of the record files (design/interfaces.md, section 5).
-    end: Content of the guest's `end.json`.
-    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end. Both
-        in s.
-    peak_memory_bytes: Largest resident size of the kernel program. The resident size includes the memory of the guest's
+    out_dir: The directory of the record files (design/interfaces.md, section 5).
+    end: The content of the guest's `end.json`.
+    cpu_s, wall_s: The processor time of the kernel program and the guest's processes, and the real time from launch to
+        end. Both are in s.
+    peak_memory_bytes: The largest resident size of the kernel program. This size includes the memory of the guest's
         programs.
-    kernel_warnings: Complaints of the guest's kernel, one sentence each (module `complaints`).
+    kernel_warnings: The complaints of the guest's kernel, one sentence each (module `complaints`).
     """
 
     out_dir: Path
@@ -94,7 +94,7 @@ class GuestResult:
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """Check all requirements of a run in `directory` on this machine; return the result of each check."""
+    """Check all requirements of a run in `directory` on this machine, and return the results."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -122,16 +122,17 @@ def drive(
 ) -> GuestResult:
     """Boot `image` on the input in `directory`/in and wait for its end.
 
-    image: Kernel and agent.
-    directory: Contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of the host, and
-        writes to its subdirectory `out/`.
-    console: File for everything that the guest prints.
-    duration_ns, seed, memory_bytes: Values of the plan.
-    patience: Limits of time after which the guest counts as stuck.
-    consoles: Object that connects the guest's consoles, except the first, to this machine; by default they are
-        unconnected.
-    on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
-    Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
+    image: The kernel and the agent.
+    directory: A directory that contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of
+        the host, and writes to its subdirectory `out/`.
+    console: The file for everything that the guest prints.
+    duration_ns, seed, memory_bytes: The values of the plan.
+    patience: The limits of time after which the guest counts as stuck.
+    consoles: An object that connects all the guest's consoles except the first to this machine. By default, these
+        consoles are unconnected.
+    on_warning: A function that is called with each of the result's `kernel_warnings` at the end, even if the user ends
+        the guest.
+    Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
@@ -149,7 +150,7 @@ def drive(
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     """Prepare `directory` for the guest and return it: check all requirements, empty `out/`, and write the initramfs.
 
-    Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
+    Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
     """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
@@ -165,16 +166,16 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
 
 @functools.lru_cache(maxsize=1)
 def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """The initramfs archive that contains `agent`. The archive is cached for all runs of a process; `changed_ns`, the
-    file's modification time, is part of the cache key."""
+    """Return the initramfs archive that contains `agent`. The archive is cached for all runs of a process. The file's
+    modification time `changed_ns` is part of the cache key."""
     return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
-    """The guest's kernel command line, which is the same on every machine for the same plan.
+    """Return the guest's kernel command line, which is the same on every machine for the same plan.
 
-    `modules`: whether modules of the user are loaded; the kernel then prints function names for a fault. `consoles`:
-    options for the connected consoles.
+    `modules`: Whether modules of the user are loaded, which makes the kernel print function names for a fault.
+    `consoles`: The options for the connected consoles.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
@@ -200,10 +201,10 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 
 @dataclass(frozen=True)
 class Spent:
-    """How a guest ended, and the resources that it used.
+    """The end of a guest, and the resources that the guest used.
 
-    returncode: Exit status of the kernel program; negative: the signal that ended it.
-    peak_memory_bytes: Largest resident size of the kernel program.
+    returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
+    peak_memory_bytes: The largest resident size of the kernel program.
     """
 
     returncode: int
@@ -215,7 +216,7 @@ class Spent:
 class Watched:
     """Watches one guest from boot to end.
 
-    `virtual_ns` is the last time that the guest's agent reported, in ns; `error` is the agent's first error.
+    `virtual_ns` is the last time that the guest's agent reported, in ns. `error` is the agent's first error.
     """
 
     def __init__(
@@ -356,14 +357,14 @@ class Watched:
             on_warning(sentence)
 
     def result(self, out: Path, end: dict, spent: Spent) -> GuestResult:
-        """The result of the run whose records are in `out`."""
+        """Return the result of the run whose records are in `out`."""
         complaints = tuple(self._complaints.sentences())
         return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
 
     def ending(self, spent: Spent) -> dict:
-        """Content of the guest's `end.json`, as a dict.
+        """Return the content of the guest's `end.json` as a dict.
 
-        Raises LeowarpError if the guest did not end well. The error is the agent's own, or one that explains the
+        Raises LeowarpError if the guest did not end well. The error is the agent's own, or an error that explains the
         console's text and the exit status. If neither the console nor the exit status shows an error, the message gives
         the virtual time that the guest reached.
         """
@@ -380,7 +381,7 @@ class Watched:
 
 
 def end_of(out: Path) -> dict:
-    """The content of the `end.json` in a run's output.
+    """Return the content of the `end.json` in a run's output.
 
     Raises FileNotFoundError if the guest ended without writing `end.json`.
     Raises GuestError if the file is not JSON, or does not say that the run ended without an error.

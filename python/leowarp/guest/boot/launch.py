@@ -2,23 +2,23 @@
 """Starts guest kernels for a thread of leowarp. leowarp calls it as `python -I -S launch.py PARENT_PID`, with a socket
 as standard input.
 
-The launcher is a separate program, because subprocess' `preexec_fn` may deadlock in a process with threads, and Arrow
-starts threads in leowarp. For each request, the launcher clones itself. The new process is a child of leowarp, the
-launcher's parent. This child writes its process id to a pipe and then runs the kernel by `exec`. The host accounts the
+The launcher is a separate program, because Arrow starts threads in leowarp. subprocess' `preexec_fn` may deadlock in a
+process with threads. For each request, the launcher clones itself. The new process is a child of leowarp, the
+launcher's parent. This child writes its process id to a pipe and then runs the kernel by `exec`. The host counts the
 resources of a process from the moment at which the process was cloned. `exec` does not reset the process's resource
 counts, including peak memory (`exec_mmap`, fs/exec.c). A clone of this small program starts with a peak memory of 10
-MB; a clone of leowarp would start with hundreds of MB. One launcher starts all guests of a thread, because starting
+MB. A clone of leowarp would start with hundreds of MB. One launcher starts all guests of a thread, because starting
 Python takes 20 ms.
 
 The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. A guest process dies with the kernel
 if the kernel has set PTRACE_O_EXITKILL for this process. In the first instants of a process, the kernel may die before
 it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the process stopped for ever
-(`start_ptraced_child` of arch/um/os-Linux/start_up.c). So when a kernel has ended, the launcher kills the remaining
-processes of its guest. The launcher therefore runs until the last guest has ended, even if leowarp has died.
+(`start_ptraced_child` of arch/um/os-Linux/start_up.c). When a kernel has ended, the launcher kills the remaining
+processes of its guest. The launcher runs until the last guest has ended, even if leowarp has died.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists, for each further
-descriptor, its number in the kernel's process. The request's descriptors are, in this order: the kernel's output, the
-pipe, and the further descriptors.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists the number of each
+further descriptor in the kernel's process. The request's descriptors are, in this order: the kernel's output, the pipe,
+and the further descriptors.
 """
 
 import contextlib
@@ -39,8 +39,8 @@ MOST_BYTES, MOST_DESCRIPTORS = 1 << 17, 64
 
 
 def main(parent_pid: int) -> None:
-    """Start a guest for each request. Once the socket is closed or the parent has died, return when all guests have
-    ended.
+    """Start a guest for each request. Once the socket is closed or the parent has died, the function waits until all
+    guests have ended, and returns.
 
     Raises OSError if the parent is already gone.
     """
@@ -76,10 +76,10 @@ def main(parent_pid: int) -> None:
 
 
 def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -> "tuple[int | None, int]":
-    """Start a guest's kernel as a child of `parent_pid`. Return the kernel's process id (None if it could not be
-    started), and a descriptor that becomes readable when the kernel ends.
+    """Start a guest's kernel as a child of `parent_pid`. Return the kernel's process id and a descriptor that becomes
+    readable when the kernel ends. The process id is None if the kernel could not be started.
 
-    An error of the host is written to the guest's output, the first descriptor in `given`.
+    An error of the host is written to the guest's output, which is the first descriptor in `given`.
     """
     # os.fork would make the process a child of the launcher, but wait4 in leowarp only accepts leowarp's own children.
     ended = ctypes.c_int()

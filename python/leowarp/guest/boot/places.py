@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds where in its code the guest's kernel was, from its output: registers, call traces, loaded modules.
 
-The formats are those of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output
-contains symbols from kallsyms, so every function of the kernel and of modules has a name.
+The formats are from Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output names
+all functions, because it contains symbols from kallsyms.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Place:
 class Fault:
     """The position at which a kernel reported a fault.
 
-    at: Function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
-    module: The module that contains `at`; None for the kernel itself.
-    caller: The first function of a module in the call trace, other than `at`; None if there is no such function.
+    at: The function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
+    module: The module that contains `at`. None means the kernel itself.
+    caller: The first function of a module in the call trace, other than `at`. None means that the trace has none.
     """
 
     at: str
@@ -48,18 +48,19 @@ class Fault:
 
     @property
     def culprit(self) -> str | None:
-        """The module that the user should check first; None if the output names no module."""
+        """The module that the user should check first, or None if the output names no module."""
         return self.module or (self.caller.module if self.caller else None)
 
     def described(self, loaded: Sequence[str] = ()) -> str:
-        """Text of the fault for a message. If the output names no module, the text names the modules in `loaded`."""
+        """Return the text of the fault for a message. If the output names no module, the text names the modules in
+        `loaded`."""
         if self.caller is not None:
             return f"{self.at}, with {self.caller} in its call trace"
         return self.at if self.module is not None else self.at + with_loaded(loaded)
 
 
 def with_loaded(modules: Sequence[str]) -> str:
-    """The user's loaded modules, as text that ends a sentence; empty if no modules are loaded.
+    """Return the user's loaded modules as text that ends a sentence. The text is empty if no modules are loaded.
 
     >>> with_loaded(["mine", "yours"])
     ', with the modules mine and yours loaded'
@@ -68,24 +69,24 @@ def with_loaded(modules: Sequence[str]) -> str:
 
 
 def place_of(match: re.Match[str]) -> Place:
-    """Function and module that a match of `SYMBOL` contains."""
+    """Return the function and module that a match of `SYMBOL` contains."""
     return Place(match["function"], match["module"])
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """In the call trace in `text`, the first function of a module except `at` itself; None if there is no such
-    function."""
+    """Return the first function of a module in the call trace in `text`, except `at` itself. The result is None if the
+    trace has no other."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """The kernel's position when it printed its registers or executed BUG().
+    """Return the kernel's position when it printed its registers or executed BUG().
 
-    console: The kernel's output. If the output contains several faults, the first is used, because it may have caused
-        the later ones.
-    modules: Names of the user's modules, one C file each.
-    Returns: The fault; None if the kernel printed neither registers nor a BUG.
+    console: The kernel's output. Of several faults in the output, the first is used, because it may have caused the
+        later ones.
+    modules: The names of the user's modules, one C file each.
+    Returns: The fault, or None if the kernel printed neither registers nor a BUG.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

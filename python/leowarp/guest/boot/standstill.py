@@ -16,25 +16,25 @@ from leowarp.guest.machine.own_time import OwnTime
 from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
-"""Maximum number of samples of a stuck kernel's instruction pointer; sampling stops at the first instruction in a
+"""The maximum number of samples of a stuck kernel's instruction pointer. Sampling stops at the first instruction in a
 module. If a loop spends 1 % of its time in a kernel module, 500 samples find this module with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
-"""Maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
+"""The maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
 ANSWER_S = 1.0
-"""Processor time (`OwnTime`), in s, in which the kernel must print its position; the output is only a few lines."""
+"""The processor time (`OwnTime`), in s, in which the kernel must print its position."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits after which a guest counts as stuck.
+    """The limits after which a guest counts as stuck.
 
-    frozen_cpu_s: Processor seconds that the guest may use while virtual time does not advance. With
+    frozen_cpu_s: The processor seconds that the guest may use while virtual time does not advance. With
         ``time-travel=inf-cpu``, a program that neither sleeps nor reads the clock stops virtual time for good
         (docs/concepts/virtual-time.md).
-    asleep_s: Seconds during which all the guest's processes sleep. Waiting for a processor or for the disk does not
+    asleep_s: The seconds during which all the guest's processes sleep. Waiting for a processor or for the disk does not
         count.
-    silent_virtual_s: Virtual seconds without a message from the agent.
+    silent_virtual_s: The virtual seconds without a message from the agent.
     """
 
     frozen_cpu_s: float = 60.0
@@ -46,11 +46,11 @@ class Patience:
 class Sample:
     """A sample of a guest's state.
 
-    asleep_s, cpu_s: Seconds asleep and processor seconds so far, both as defined in `Patience`.
-    kernel_cpu_s: Processor time of the kernel program alone.
-    clock_ns: Virtual time since boot; None: unknown.
-    heard_ns: Virtual time in the agent's latest message.
-    calls: Number of system calls of the guest's programs; None: unknown.
+    asleep_s, cpu_s: The seconds asleep and the processor seconds so far, as defined in `Patience`.
+    kernel_cpu_s: The processor time of the kernel program alone.
+    clock_ns: The virtual time since boot. None means unknown.
+    heard_ns: The virtual time in the agent's latest message.
+    calls: The number of system calls of the guest's programs. None means unknown.
     """
 
     asleep_s: float
@@ -64,7 +64,7 @@ class Sample:
 class Standstill:
     """Decides from samples whether a guest still makes progress.
 
-    calls: Number of system calls when virtual time last advanced.
+    calls: The number of system calls when virtual time last advanced.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -81,8 +81,8 @@ class Standstill:
         self.calls: Calls | None = None
 
     def judge(self, now: Sample) -> str | None:
-        """Reason why the guest counts as stuck; None if it makes progress. If the virtual clock cannot be read from
-        memory, the times in the agent's messages are used."""
+        """Return the reason why the guest counts as stuck, or None if the guest makes progress. If the virtual clock
+        cannot be read from memory, the times in the agent's messages are used."""
         # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
         # A live agent sends a message once per virtual second. If the agent is dead, the clock may advance, but no
@@ -109,10 +109,10 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself, and not a program, uses the processor. The value False means that a program
-        computes or makes system calls in a loop.
+        """Whether the kernel itself uses the processor. False means that a program computes or makes system calls in a
+        loop.
 
-        None if virtual time advances, or if the kernel does not record system calls.
+        None means that virtual time advances, or that the kernel does not record system calls.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -123,10 +123,10 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     """Make a guest's kernel print its position with function names while it is in an endless loop. After printing, the
     kernel panics, which ends the guest.
 
-    The function sends SIGSEGV to the guest's kernel. User Mode Linux handles a SIGSEGV from outside like an access to a
-    bad address by the current instruction. The kernel therefore prints its registers and panics (segv,
-    arch/um/kernel/trap.c). If the kernel is writing page tables or copying from a process at that moment, it attributes
-    the signal to this work and continues. The function sends the signal again if the kernel continues.
+    The function sends SIGSEGV to the guest's kernel, and sends it again if the kernel continues. User Mode Linux
+    handles a SIGSEGV from outside like an access to a bad address by the current instruction. The kernel prints its
+    registers and panics (segv, arch/um/kernel/trap.c). If the kernel is writing page tables or copying from a process,
+    it attributes the signal to this work and continues.
 
     child: A child of this process.
     has_modules: Whether the kernel has modules. With modules, the function waits for an instruction of a module,
@@ -144,7 +144,8 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stop the kernel by SIGSTOP, if possible at an instruction of a module. Returns False if the kernel has ended."""
+    """Stop the kernel by SIGSTOP, if possible at an instruction of a module, and return False if the kernel has
+    ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
         # WNOWAIT leaves an ended process for `Child.reap`.
@@ -159,8 +160,7 @@ def _stopped_in_module(pid: int) -> bool:
 
 
 def _is_in_module(pid: int) -> bool:
-    """Whether a stopped kernel is at an instruction of a module, which means an instruction outside the kernel's own
-    program."""
+    """Return whether a stopped kernel is at an instruction of a module, outside the kernel's own program."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
         # In proc(5), the first field is the system call's number (-1 outside a system call); the last two are stack
         # pointer and program counter.
@@ -176,10 +176,10 @@ def _is_in_module(pid: int) -> bool:
 
 
 def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Message and hint about a guest in which a program stops virtual time.
+    """Return the message and hint about a guest in which a program stops virtual time.
 
-    program: Name of the program that runs on the guest's processor.
-    then, now: System calls until virtual time last advanced, and until the present.
+    program: The name of the program that runs on the guest's processor.
+    then, now: The system calls until virtual time last advanced, and until the present.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""
@@ -187,10 +187,10 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
-    """Message and hint about a guest whose kernel is in an endless loop.
+    """Return the message and hint about a guest whose kernel is in an endless loop.
 
-    fault: The position of the kernel; None if the kernel did not print it.
-    modules: Names of the user's modules in the kernel.
+    fault: The position of the kernel. None means that the kernel did not print its position.
+    modules: The names of the user's modules in the kernel.
     """
     where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"
     message = f"the guest stands still: {why}; its kernel {where}"

@@ -23,8 +23,8 @@ _COMM_BYTES = 16
 class GuestMemory:
     """The guest kernel's own variables, read through /proc/PID/mem.
 
-    The kernel is linked at fixed addresses, so `nm` gives the addresses of its variables. If the user's kernel is
-    stripped, the addresses are unknown, and every method returns None.
+    The kernel is linked at fixed addresses, and `nm` gives the addresses of its variables. If the user's kernel is
+    stripped, the addresses are unknown, and all methods return None.
     """
 
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
@@ -33,13 +33,15 @@ class GuestMemory:
         self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Virtual time since boot in ns; None if it cannot be read (no symbol, or the guest has ended)."""
+        """Return the virtual time since boot in ns. The result is None if the time cannot be read (no symbol, or the
+        guest has ended)."""
         # The variable `time_travel_time` is static in arch/um/kernel/time.c. The variable is the virtual clock itself,
         # so it can be read even if the guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
-        """Name of the task that runs on the guest's processor, at most 15 characters; None if it cannot be read."""
+        """Return the name of the task that runs on the guest's processor, at most 15 characters, or None if it cannot
+        be read."""
         # The array has one entry, because the guest has one processor. The only member of the array's entry is the
         # running task (struct cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
@@ -50,7 +52,7 @@ class GuestMemory:
         return name.split(b"\0")[0].decode("ascii", "replace") if name else None
 
     def calls(self) -> system_calls.Calls | None:
-        """System calls of the guest's programs since boot; None if they cannot be read."""
+        """Return the system calls of the guest's programs since boot, or None if they cannot be read."""
         if system_calls.SYMBOL not in self._symbols:
             return None
         raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
@@ -66,14 +68,14 @@ class GuestMemory:
         return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
-        """The value of a 64-bit variable of the guest kernel; None if it cannot be read."""
+        """Return the value of a 64-bit variable of the guest kernel, or None if it cannot be read."""
         if symbol not in self._symbols:
             return None
         raw = self._read(self._symbols[symbol], 8)
         return struct.unpack("<Q", raw)[0] if raw else None
 
     def _read(self, address: int, size_bytes: int) -> bytes | None:
-        """Bytes of the guest kernel's memory, or None if they cannot be read."""
+        """Return bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
             # The file is unbuffered: a buffer would read 8 kB from the address on, and some of it may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
@@ -85,13 +87,14 @@ class GuestMemory:
 
 @dataclass
 class Usage:
-    """Processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
+    """The processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
 
     A guest's processes are children of the kernel program. The kernel program waits only for children that end before
-    it does. `wait4` on the kernel program therefore does not count the time of children that end later.
+    the kernel program ends. `wait4` on the kernel program does not count the time of children that end later.
 
-    main_s, reaped_s: Processor time of the kernel program, and of the processes that it waited for, at the last sample.
-    children_s: Processor time of each other process, by process id.
+    main_s, reaped_s: The processor time of the kernel program, and of the processes that it waited for, at the last
+        sample.
+    children_s: The processor time of each other process, by process id.
     """
 
     pid: int
@@ -103,7 +106,7 @@ class Usage:
         self._own = OwnTime([self.pid])
 
     def sample(self) -> float:
-        """Take a new sample; return the total so far in CPU seconds."""
+        """Take a new sample, and return the total so far in CPU seconds."""
         before, looks = None, {}
         # A process that the kernel program reaps between two readings would be missed or counted twice, so the sample
         # is then repeated. Once the kernel program has ended, the guest's processes are no longer its children, so no
@@ -119,12 +122,12 @@ class Usage:
 
     @property
     def total_s(self) -> float:
-        """CPU seconds at the last sample, of the kernel program and of all its processes so far."""
+        """The CPU seconds of the kernel program and of all its processes at the last sample."""
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Processor time that `wait4` does not count for a kernel program: the time, up to their last sample, of
-        processes for which the program did not wait.
+        """Return the processor time that `wait4` does not count for a kernel program. The time is the time of processes
+        for which the program did not wait, up to their last sample.
 
         Call this method after the program has ended and before it is reaped.
         """
@@ -134,12 +137,12 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """Seconds during which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
+        """The seconds during which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
         return self._own.asleep_s
 
 
 def _children(pid: int) -> list[int]:
-    """Processes whose parent is this process' main thread; empty if the process has ended."""
+    """Return the processes whose parent is this process' main thread. The list is empty if the process has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -147,7 +150,7 @@ def _children(pid: int) -> list[int]:
 
 
 def members_of_session(session: int) -> list[int]:
-    """Processes of a session that are still alive (without zombies)."""
+    """Return the processes of a session that are still alive (without zombies)."""
     members = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -163,7 +166,7 @@ def members_of_session(session: int) -> list[int]:
 
 
 class Console:
-    """Output of the guest, read from its file as it grows."""
+    """The output of the guest, read from its file as it grows."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -172,7 +175,8 @@ class Console:
         self.tail = b""
 
     def lines(self) -> Iterator[dict | str]:
-        """New lines of the output: the agent's messages (`leowarp: {...}`) as a dict, all other lines as text.
+        """Return the new lines of the output: the agent's messages (`leowarp: {...}`) as a dict, all other lines as
+        text.
 
         An incomplete line is buffered until the next call.
         """
@@ -187,7 +191,7 @@ class Console:
                 yield line.decode("utf-8", "replace") if message is None else message
 
     def text(self) -> str:
-        """The last 64 kB of the output."""
+        """Return the last 64 kB of the output."""
         return self.tail.decode("utf-8", "replace")
 
     def close(self) -> None:

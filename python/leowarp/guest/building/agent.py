@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's only built-in program, `leowarp-agent`: built by cargo into the cache, or shipped in the wheel."""
+"""The guest's only built-in program, `leowarp-agent`. cargo builds it into the cache, or the wheel contains it."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Agent:
     """A built agent and its origin.
 
     program: A static program, the guest's `/init`.
-    facts: Origin of the agent: sha256 of the sources, the compiler's version, sha256 of the program.
+    facts: The origin of the agent: sha256 of the sources, the compiler's version, sha256 of the program.
     """
 
     program: Path
@@ -47,12 +47,12 @@ class Agent:
 def agent(
     *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
 ) -> Agent:
-    """The agent for this installation: from the cache, built by cargo, or from the wheel.
+    """Return the agent for this installation: from the cache, built by cargo, or from the wheel.
 
-    `on_wait` is called ten times per second while cargo runs; an exception in it ends cargo.
+    `on_wait` is called ten times per second while cargo runs. An exception in it ends cargo.
 
     Raises HostError if cargo or rustc is missing or does not answer, unless the cache has an agent built from these
-    sources. Also raises HostError if the build fails; the message then has cargo's errors.
+    sources. Raises HostError if the build fails. The message has cargo's errors.
     """
     checkout = recipe.agent_sources()
     if checkout is None:
@@ -91,12 +91,12 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""Agents that this process has used, by the cache's directory and the recipe's sha256. Later runs of the process use an
-agent from this dictionary without asking for the compiler's version."""
+"""The agents that this process has used, by the cache's directory and the recipe's sha256. Later runs of the process
+use an agent from this dictionary without asking for the compiler's version."""
 
 
 def _packaged() -> Agent:
-    """The agent from a wheel, after its checksums are verified.
+    """Return the agent from a wheel, after a check of its checksums.
 
     Raises HostError if the wheel has no agent, or if one of its files has changed since the wheel was made.
     """
@@ -119,9 +119,9 @@ def _read_entry(entry: Path) -> Agent:
 
 
 def _compiler() -> str:
-    """The version of rustc, which is part of the agent's cache key.
+    """Return the version of rustc, which is part of the agent's cache key.
 
-    Raises HostError if cargo or rustc is missing or does not answer; the hint has the command that installs them.
+    Raises HostError if cargo or rustc is missing or does not answer. The hint has the command that installs them.
     """
     hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
     if shutil.which("cargo") is None or shutil.which("rustc") is None:
@@ -134,9 +134,9 @@ def _compiler() -> str:
 
 
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
-    """Run cargo. Return the path of the built program, which is in cargo's directory of object files.
+    """Run cargo and return the path of the built program, which is in cargo's directory of object files.
 
-    Raises HostError if cargo fails; the message has cargo's first errors and the name of the file with its complete
+    Raises HostError if cargo fails. The message has cargo's first errors and the name of the file with its complete
     output.
     """
     target = cache_folder("cargo-target")

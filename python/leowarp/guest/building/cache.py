@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of build results. Each key, a hash of the inputs, has a directory that is either complete or absent.
+"""The cache of build results. Each entry is a directory that is either complete or absent. Its key is a hash of the
+inputs.
 
-A build fills a temporary directory, which is then renamed to the entry's name. An interrupted build therefore leaves no
-entry. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
+A build fills a temporary directory, and then renames the directory to the entry's name. An interrupted build leaves no
+entry. `files.json` holds the sha256 of each file. An entry with another sha256 is reported and rebuilt.
 
-`files.json` is stored in the same directory, so it detects damage but not forgery. A cache is therefore used only if
-nobody except the user and root may write to it (`ownership`).
+`files.json` is in the same directory and detects damage but not forgery. A cache is used only if nobody except the user
+and root may write to it (`ownership`).
 """
 
 import errno
@@ -30,12 +31,12 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Maximum size in bytes of `files.json`, and of an entry's own record (`kernel.json`, `agent.json`). A kernel's
+"""The maximum size in bytes of `files.json`, and of an entry's own record (`kernel.json`, `agent.json`). A kernel's
 `files.json` and `kernel.json` have about 1 kB each."""
 
 
 def cache_root() -> Path:
-    """Directory of all build results, which only the user and root may change.
+    """Return the directory of all build results, which only the user and root may change.
 
     Raises HostError if somebody else may write to the directory or to a directory above it.
     """
@@ -45,14 +46,14 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody other than the user and root may change a path in the cache. Such a user could
+    """Raise HostError if somebody other than the user and root may change a path in the cache. Another user could
     replace programs that leowarp runs from the cache."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 
 
 def cache_folder(kind: str) -> Path:
-    """Directory for all entries of one kind; it may not exist yet.
+    """Return the directory for all entries of one kind. The directory may not exist yet.
 
     Raises HostError for the same reasons as `cache_root`.
     """
@@ -62,7 +63,7 @@ def cache_folder(kind: str) -> Path:
 
 
 def cache_place() -> Path:
-    """Name of the cache's directory: $LEOWARP_CACHE if set, otherwise $XDG_CACHE_HOME/leowarp, otherwise
+    """Return the name of the cache's directory: $LEOWARP_CACHE if set, otherwise $XDG_CACHE_HOME/leowarp, otherwise
     ~/.cache/leowarp."""
     # LEOWARP_CACHE takes precedence: XDG's variable applies to all programs, but LEOWARP_CACHE to leowarp alone.
     if own := os.environ.get("LEOWARP_CACHE"):
@@ -79,9 +80,9 @@ def cache_place() -> Path:
 
 
 def demand_path_for_make(attempted: str) -> None:
-    """Check that make can build in the cache's path, because make's own message is hard to understand.
+    """Check that make can build in the cache's path. The message of make itself is hard to understand.
 
-    attempted: The action that needs the cache, such as "building the guest kernel".
+    attempted: The action that needs the cache (example: "building the guest kernel").
     Raises HostError if the path has a blank, or another character with a special meaning for make, kbuild's shell lines
         or gcc's options (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
@@ -105,8 +106,8 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
-    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents. If a part is a Path, the content
-    of its file is hashed.
+    """Return the key of named parts: 16 hexadecimal digits of a sha256 over names and contents. If a part is a Path,
+    the content of its file is hashed.
 
     parts: iterable of (str, str, bytes or Path). The parts must be in the same order on every machine, because the
         order affects the key.
@@ -124,8 +125,8 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
 
 
 def faults(entry: Path) -> list[str]:
-    """Problems of an entry's files: each file that is missing or has changed since it was built. The list is empty if
-    the entry is sound."""
+    """Return each file of an entry that is missing or has changed since it was built. The list is empty if the entry is
+    sound."""
     try:
         # The list of files is missing or unreadable: the build never completed, or the entry was damaged. The entry is
         # rebuilt if the build never completed, and also if the entry was damaged.
@@ -143,7 +144,7 @@ def faults(entry: Path) -> list[str]:
 
 
 def _recorded(path: Path) -> dict[str, str]:
-    """Name and recorded sha256 of each file of an entry.
+    """Return the name and recorded sha256 of each file of an entry.
 
     Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form that `_seal`
     writes.
@@ -158,7 +159,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Problems that `faults` finds in a cache entry, and files of the entry that are not in its list.
+    """Return the problems that `faults` finds in a cache entry, and the files that its list does not name.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
@@ -176,7 +177,7 @@ def entry_faults(entry: Path) -> list[str]:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """An entry's own record (`kernel.json`, `agent.json`); empty if it is damaged."""
+    """Return an entry's own record (`kernel.json`, `agent.json`), or an empty dict if the record is damaged."""
     try:
         facts = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -185,8 +186,8 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by any version of the compiler; None if there is none. Of several
-    matching entries, the last by name is returned.
+    """Return a sound entry that any version of the compiler built from this recipe, or None. If several entries match,
+    the last by name is returned.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
     recipe_sha256: The value of `recipe.recipe_sha256`, a hash of leowarp's own inputs without kernel source and
@@ -208,16 +209,17 @@ def entry_or_build(
     on_message: Callable[[str], None],
     root: Path | None = None,
 ) -> Path:
-    """Directory of the entry `kind/key`. An absent or damaged entry is built by `build(directory)`.
+    """Return the directory of the entry `kind/key`. If the entry is absent or damaged, `build(directory)` builds it.
 
     If two processes need the same entry, one builds it and the other waits.
 
     kind, key: Folder and name below the cache's root.
-    build: Function that fills the empty directory passed to it. The entry is locked while `build` runs.
-    on_message: Called with a line of text if this process waits for another one, or if the existing entry is damaged.
-    root: Cache root to use instead of `cache_root()`.
-    Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` are passed
-        on, and the entry then remains absent.
+    build: A function that fills the empty directory passed to it. The entry is locked while `build` runs.
+    on_message: A function that is called with a line of text if this process waits for another one, or the existing
+        entry is damaged.
+    root: The cache root to use instead of `cache_root()`.
+    Raises HostError if the cache cannot be written, or if somebody else can write to it. If `build` fails, its error is
+        passed on, and the entry remains absent.
     """
     home = (root or cache_root()) / kind
     entry = home / key
@@ -249,8 +251,8 @@ def entry_or_build(
 
 
 def _seal(directory: Path) -> None:
-    """Write `files.json` with the sha256 of each file of a new entry. Files in subdirectories are not recorded, so
-    `faults` does not check them."""
+    """Write `files.json` with the sha256 of each file of a new entry. Files in subdirectories are not recorded and not
+    checked."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
     # The group's write permission is removed: with a umask of 002 the group could write to the files, and the next
     # command would reject the entry.
@@ -287,9 +289,9 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file. If another process holds the lock, print one message and wait.
 
-    path: The lock file. A missing file is created, and the file is never removed: after a removal, two processes could
-        hold locks on two files of one name.
-    kind: The object that is being built, as the message names it.
+    path: The lock file. A missing file is created. The file is never removed, because after a removal two processes
+        could hold locks on two files of one name.
+    kind: The object that is being built, for the message.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.
     """

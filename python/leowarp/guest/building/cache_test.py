@@ -35,7 +35,7 @@ entry_or_build("kind", "key", make, on_message=lambda text: print(text, flush=Tr
 
 @pytest.fixture
 def build(spawn, tmp_path):
-    """Starts a build in a separate process; the build waits for the test's signal before it completes."""
+    """Start a build in a separate process. The build waits for the test's signal before it completes."""
     return lambda: spawn([sys.executable, "-c", BUILD, tmp_path], stdin=PIPE, stdout=PIPE, text=True)
 
 

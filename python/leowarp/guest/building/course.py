@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates the progress of a kernel build from its output: the number of steps, and the share of the total time that
-they take.
+"""Estimates the progress of a kernel build from its output: the number of steps, and their share of the total time.
 
-Steps take different time: compiling a file in `net/` takes several times as long as one in `lib/`, and making an
-archive takes almost none. A curve measured by `bench/kernel_build.py` therefore gives the share of the total time for
-each number of steps. The predicted remaining time is thus accurate from the first minute.
+Compiling a file in `net/` takes several times as long as a file in `lib/`, and making an archive takes almost no time.
+A curve measured by `bench/kernel_build.py` gives the share of the total time for each number of steps.
 """
 
 import os
@@ -35,8 +33,9 @@ OnProgress = Callable[[BuildProgress], None]
 class Course:
     """Reports the progress of a build to `on_progress`.
 
-    on_progress: Called with a `BuildProgress` for each step, and a few times per second while the source is unpacked.
-    clock: Function that returns seconds; by default the machine's monotonic clock.
+    on_progress: A function that is called with a `BuildProgress` for each step, and a few times per second while the
+        source is unpacked.
+    clock: A function that returns seconds, by default the machine's monotonic clock.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,7 +52,7 @@ class Course:
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
         """Record how much of the source is unpacked.
 
-        done_bytes, whole_bytes: Bytes of the compressed tarball read so far, and its size.
+        done_bytes, whole_bytes: The bytes of the compressed tarball read so far, and the tarball's size.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
@@ -61,7 +60,7 @@ class Course:
     def printed(self, line: str) -> None:
         """Process a line of the build's output.
 
-        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"); other lines are ignored.
+        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"). Other lines are ignored.
         """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
@@ -87,9 +86,10 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Share of a build's processor time that is used up when `steps` steps are finished.
+    """Return the share of a build's processor time that is used up when `steps` steps are finished.
 
-    steps: Number of finished steps, from 0. The share is 1 above `STEPS`; a newer kernel tree can have more steps.
+    steps: The number of finished steps, from 0. The share is 1 above `STEPS`, because a newer kernel tree can have more
+        steps.
     Returns: A share from 0 to 1, linear between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
@@ -103,5 +103,5 @@ def share_of_steps(steps: int) -> float:
 
 
 def jobs() -> int:
-    """Number of compilers that a build runs in parallel; guest/build.sh uses the same value."""
+    """Return the number of compilers that a build runs in parallel. guest/build.sh uses the same value."""
     return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

@@ -36,12 +36,13 @@ BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
 def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
-    """Every check, with its result. Checks for running a guest come first, then checks for building kernel and agent.
+    """Return all checks with their results. Checks for running a guest come first, then checks for building kernel and
+    agent.
 
     An installation with a built guest (a wheel) does not need compilers.
 
-    memory_bytes: Size of the guest's memory, on which the checks of memory file and address space depend.
-    Returns: Checks in display order.
+    memory_bytes: The size of the guest's memory, on which the checks of memory file and address space depend.
+    Returns: The checks in display order.
     """
     # The kind of machine is checked first, because on another kind of machine no other check matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
@@ -52,19 +53,20 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
 
 def build_checks() -> list[Check]:
-    """Checks for building the guest: commands, libc's static library, the kernel's source, Rust, and space."""
+    """Return the checks for building the guest: commands, libc's static library, the kernel's source, Rust, and
+    space."""
     checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
     return [*checks, _path_for_make(), _static_libc(), _source(), *_rust(), _build_space()]
 
 
 def kernel_is_built() -> bool:
-    """Whether a guest can boot without a kernel build of several minutes, because the package or the cache has a
+    """Return whether a guest can boot without a kernel build of several minutes, because the package or the cache has a
     kernel."""
     return recipe.packaged("linux") is not None or _built() is not None
 
 
 def _built() -> Path | None:
-    """The cache entry of a kernel built from this installation's recipe; None if there is none."""
+    """Return the cache entry of a kernel built from this installation's recipe, or None."""
     directory = recipe.guest_sources()
     if directory is None:
         return None
@@ -72,7 +74,7 @@ def _built() -> Path | None:
 
 
 def _machine() -> Check:
-    """Whether this is Linux on x86-64, which the kernel program, the agent and their addresses require."""
+    """Check for Linux on x86-64, which the kernel program, the agent and their addresses require."""
     machine = f"{platform.system()} {platform.machine()}"
     return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
 
@@ -83,7 +85,7 @@ def _python() -> Check:
 
 
 def _native() -> Check:
-    """Whether the package's compiled library can be loaded; this fails, for instance, with an older glibc."""
+    """Check whether the package's compiled library can be loaded. For instance, an older glibc cannot load it."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
         # The import is inside the function, so that a missing library gives a failed check and not an exception.
@@ -98,8 +100,8 @@ def _memory_file(memory_bytes: int) -> Check:
 
 
 def _cache() -> Check:
-    """Whether the cache can be written. The check writes a file, because permissions do not show that a disk is full or
-    read-only."""
+    """Check whether the cache can be written. The check writes a file, because permissions do not show that a disk is
+    full or read-only."""
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
@@ -115,7 +117,7 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Whether make can build in the cache. Only the characters of the cache's path are checked."""
+    """Check whether make can build in the cache. Only the characters of the cache's path are checked."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -125,8 +127,8 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Whether the disk has enough space for the kernel's unpacked source and objects; passes if the kernel is already
-    built."""
+    """Check whether the disk has enough space for the kernel's unpacked source and objects. The check passes if the
+    kernel is already built."""
     root = cache_place()
     if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
@@ -143,7 +145,7 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
-    """Whether gcc finds libc.a. libc.a is needed because kernel and agent are linked statically."""
+    """Check whether gcc finds libc.a, because kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
@@ -154,8 +156,8 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
-    """Whether this machine has the kernel's source, or apt can fetch it. If the source is neither present nor available
-    from apt, a build downloads it and checks its checksum."""
+    """Check whether this machine has the kernel's source, or apt can fetch it. If the source is neither present nor
+    available from apt, a build downloads it and checks its checksum."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GuestImage:
-    """Kernel and agent, as files.
+    """A kernel and an agent, as files.
 
     kernel: The kernel program (User Mode Linux).
     agent: The guest's init, a static program.
-    symbols: Addresses of the kernel's variables that leowarp reads while the guest runs; may be empty.
-    kernel_facts, agent_facts: Origin of kernel and agent, as recorded in the manifest.
+    symbols: The addresses of the kernel's variables that leowarp reads while the guest runs. The dict may be empty.
+    kernel_facts, agent_facts: The origin of kernel and agent, as recorded in the manifest.
     """
 
     kernel: Path
@@ -36,7 +36,7 @@ class GuestImage:
 
     @property
     def warnings(self) -> list[str]:
-        """Features that a user's kernel lacks, as sentences for the manifest and the report."""
+        """The features that a user's kernel lacks, as sentences for the manifest and the report."""
         return list(self.kernel_facts.get("warnings", []))
 
 
@@ -46,14 +46,15 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run. A missing kernel or agent is built; if both are missing, the two builds run in
-    parallel.
+    """Return the kernel and the agent for a run. A missing kernel or agent is built. If both are missing, the two
+    builds run in parallel.
 
     An error in one build, or Ctrl-C, ends both builds and leaves no process.
 
     kernel_choice: str, Path or Guest. A str or Path is the user's choice: a name on the shelf, a kernel tree, or a
         kernel binary. A `Guest`, a plan's section, also records whether a file or the user named the kernel.
-    on_message, on_progress: Called with a line of text (from two threads), and with the progress of the kernel build.
+    on_message, on_progress: The functions that are called with a line of text (from two threads), and with the progress
+        of the kernel build.
     Raises HostError if a requirement of a build is missing, or a build fails.
     Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user has never accepted it
         (`trust`).

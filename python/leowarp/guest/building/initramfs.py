@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's complete userland: a newc cpio archive with one program. The archive's bytes are the same on every
-machine.
+"""The guest's complete userland: a newc cpio archive with one program.
 
 The format is described in Documentation/driver-api/early-userspace/buffer-format.rst of Linux. Dates, owners and inode
 numbers are constant, because the guest must not see anything of the host.
@@ -14,7 +13,8 @@ _CHARACTER_DEVICE = 0o020600
 
 
 def initramfs(init: Path) -> bytes:
-    """Archive with `/init`, `/dev/console`, `/dev/null` and empty directories, on which the agent mounts file systems.
+    """Return an archive with `/init`, `/dev/console`, `/dev/null` and empty directories, on which the agent mounts file
+    systems.
 
     init: A static program, because the archive contains no libraries.
     """

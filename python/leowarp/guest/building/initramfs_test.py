@@ -5,7 +5,8 @@ from leowarp.guest.building.initramfs import initramfs
 
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
-    """Mode, content, device major and device minor of each entry by its name, read by the newc format of cpio(5)."""
+    """Return the mode, content, device major and device minor of each entry by its name, read by the newc format of
+    cpio(5)."""
     files: dict[str, tuple[int, bytes, int, int]] = {}
     at = 0
     while True:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest kernel, Linux as a program, which is built once for each content of its inputs.
+"""The guest kernel, a Linux kernel that runs as a program. It is built once for each content of its inputs.
 
 The cache key is a sha256 of the source tarball, configuration, build script, leowarp's C files and the compiler's
-version. `guest/build.sh` does the build and can also be called by hand. This module calls the script, and adds a cache,
-progress reports and error messages.
+version. `guest/build.sh` does the build. This module calls the script, and adds a cache, progress reports and error
+messages.
 """
 
 import json
@@ -58,8 +58,9 @@ class Kernel:
     """A built kernel.
 
     program: The kernel, an executable file.
-    symbols: Addresses of the variables that leowarp reads while the kernel runs; empty if the program is stripped.
-    facts: Version, source, checksums, compiler and warnings, for the manifest.
+    symbols: The addresses of the variables that leowarp reads while the kernel runs. The dict is empty if the program
+        is stripped.
+    facts: The version, source, checksums, compiler and warnings, for the manifest.
     """
 
     program: Path
@@ -75,16 +76,17 @@ def kernel(
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
-    """The kernel for `choice`: leowarp's own, a kernel built from the user's tree, or the user's binary.
+    """Return the kernel for `choice`: leowarp's own, a kernel built from the user's tree, or the user's binary.
 
     choice: A name on the shelf, or the path of a kernel tree (built with leowarp's configuration and objects) or of a
         kernel program (used unchanged).
-    on_message: Called with a line of text.
-    on_progress: Called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a few times per
-        second while the source is unpacked. An exception in `on_message` or `on_progress` ends the build.
-    keep_tree: Keep the source and build tree beside the cache entry, so that modules can be compiled against it.
-    force: Build even if the cache has an entry.
-    Raises HostError if the machine lacks something that a build needs, or if the build fails; the message has the log's
+    on_message: A function that is called with a line of text.
+    on_progress: A function that is called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a
+        few times per second during unpacking. If `on_message` or `on_progress` raises an exception, the build ends.
+    keep_tree: Whether the source and build tree are kept beside the cache entry. Modules can be compiled against the
+        tree.
+    force: Whether to build even if the cache has an entry.
+    Raises HostError if the machine lacks something that a build needs, or if the build fails. The message has the log's
         name and its last errors.
     Raises ScenarioError if `choice` is not a kernel.
     """
@@ -99,13 +101,13 @@ def kernel(
 
 
 def is_built(shelved: ShelfKernel) -> bool:
-    """Whether the cache has a build of a kernel of the shelf. A build by any compiler and from any version of the
-    kernel's source counts."""
+    """Return whether the cache has a build of a kernel of the shelf. The compiler and the version of the kernel's
+    source do not matter."""
     return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
 
 
 def _packaged() -> Kernel | None:
-    """The kernel in a wheel; None in a checkout, which has a recipe of its own."""
+    """Return the kernel in a wheel, or None in a checkout, which has a recipe of its own."""
     program = recipe.packaged("linux")
     # In a checkout, the kernel is built from the checkout's sources, because a packaged kernel may be of another
     # version.
@@ -120,8 +122,8 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """A kernel that an earlier build made from the same recipe; used on a machine without the source or the
-    compiler."""
+    """Return a kernel that an earlier build made from the same recipe. The kernel is used on a machine without the
+    source or the compiler."""
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
@@ -133,7 +135,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel of the shelf: from the cache, or built from its unpacked and patched source."""
+    """Return a kernel of the shelf, from the cache or built from its unpacked and patched source."""
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -189,7 +191,7 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel built from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
+    """Build a kernel from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
     left out and reported (`left_out`).
 
     Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
@@ -209,7 +211,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 
 
 def _from_binary(path: Path) -> Kernel:
-    """The user's kernel program, used unchanged after a check that it is User Mode Linux with virtual time.
+    """Check that the user's kernel program is User Mode Linux with virtual time, and return it unchanged.
 
     Raises ScenarioError if the program is missing, cannot be run, is not User Mode Linux, does not answer, or lacks
     time travel.
@@ -259,8 +261,8 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """The kernel in the cache entry `key`. `make` builds the entry if it is missing; `force` first removes an existing
-    entry."""
+    """Return the kernel in the cache entry `key`. `make` builds the entry if it is missing. `force` first removes an
+    existing entry."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -273,7 +275,7 @@ def _read_entry(entry: Path) -> Kernel:
 
 
 def _guest_sources() -> Path:
-    """The directory with guest/build.sh.
+    """Return the directory with guest/build.sh.
 
     Raises HostError if this installation has no directory with guest/build.sh. Only a checkout and a wheel made by
         `make wheel` have this directory.
@@ -289,12 +291,11 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects of a build. If an earlier build kept its directory, that directory is used
-    again. A new directory is removed at the end unless `keep` is set.
+    """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
+    is used again. A new directory is removed at the end unless `keep` is set.
 
-    In a kept directory, a build after a change of one object takes seconds, and modules can be compiled against the
-    tree. A kept directory is in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and /tmp may be a
-    tmpfs, which uses memory.
+    After a change of one object, a build in a kept directory takes seconds. A kept directory is in the cache, because
+    it takes 0.7 GB (design/kernel-config.md). /tmp may be a tmpfs, which uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
@@ -324,9 +325,9 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
 class _Build:
     """One run of guest/build.sh.
 
-    key: Key of the cache entry: source, recipe, compiler and linker.
-    tree_key: Key of the kept directory of source and objects; leowarp's own objects are not part of it.
-    course: Reports the progress of the build.
+    key: The key of the cache entry: source, recipe, compiler and linker.
+    tree_key: The key of the kept directory of source and objects, without leowarp's own objects.
+    course: An object that reports the progress of the build.
     """
 
     def __init__(
@@ -413,7 +414,7 @@ class _Build:
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
-        """The error for a failed build, with the build's first errors and the name of its log."""
+        """Return the error for a failed build, with the build's first errors and the name of its log."""
         # The cache removes the directory of a failed build, so the log is moved to another place.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
@@ -428,8 +429,8 @@ class _Build:
 
 
 def first_errors(log: str) -> list[str]:
-    """At most five lines of a build's log that explain its failure: errors of the compiler and the linker or, if there
-    are none, of make.
+    """Return at most five lines of a build's log that explain its failure. The lines are errors of the compiler and the
+    linker or, if there are none, of make.
 
     Only the output of the last step is searched, because earlier errors belong to objects that were left out.
     """

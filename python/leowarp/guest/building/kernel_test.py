@@ -82,7 +82,8 @@ purposes = ["scenario"]
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """A recipe, a tarball with a tiny tree, and an empty cache; `workshop(line)` adds a line to the build script."""
+    """Return a recipe, a tarball with a tiny tree, and an empty cache. `workshop(line)` adds a line to the build
+    script."""
     guest = tmp_path / "guest"
     for name in PARTS:
         (guest / name).parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ def builds(place: Path) -> int:
 
 
 def left_over(place: Path) -> list[str]:
-    """Files in the kernels' cache other than finished entries, locks and logs."""
+    """Return the files in the kernels' cache other than finished entries, locks and logs."""
     home = place / "cache" / "kernel"
     return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
 

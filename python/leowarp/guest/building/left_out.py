@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp's objects that a custom kernel lacks because they do not compile or link with it, and what a run then lacks.
+"""The objects of leowarp that do not compile or link with a custom kernel, and the features that a run lacks without
+them.
 
-When a tree is built, `guest/build.sh --leave-out` writes one line for each object of leowarp or option of
-`kernel.config` that is left out: its name, a tab, and the reason.
+When a tree is built, `guest/build.sh --leave-out` writes one line for each object or option that is left out. The line
+has the name of leowarp's object or `kernel.config`'s option, a tab, and the reason.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Objects that the kernel in `entry` lacks, each with the reason. `entry` is a directory that build.sh filled."""
+    """Return the objects that the kernel in `entry` lacks, each with the reason. `entry` is a directory that build.sh
+    filled."""
     # A tab separates the fields, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """Overrides that a kernel of the shelf does not include because of its `purposes`, each with the reason. Overrides
-    that only save time are not included."""
+    """Return the overrides that a kernel of the shelf leaves out because of its `purposes`, each with the reason.
+    Overrides that only save time are not included."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -40,8 +42,8 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
-    """Sentences for the manifest and the report: one for each object that a kernel lacks, and one for all options that
-    it lacks."""
+    """Return sentences for the manifest and the report: one for each object that a kernel lacks, and one for all
+    options that it lacks."""
     means = {override.name: override.without for override in overrides.overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
@@ -57,9 +59,9 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the plan's kernel has all of leowarp's objects that the plan needs.
 
-    `kernel_facts` as in `GuestImage`. None means that nothing is built yet; the entry of the plan's kernel on the shelf
-    is then checked.
-    Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
+    `kernel_facts` has the form as in `GuestImage`. None means that nothing is built yet, and the entry of the plan's
+    kernel on the shelf is checked.
+    Raises ScenarioError if an object that the plan needs is missing. The message names the object, the reason and the
         key that needs it. Also raises ScenarioError if packets are of IPv6 or flows of Multipath TCP, and the shelf's
         kernel lacks support for them.
     """
@@ -93,7 +95,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """Keys of the scenario, with their values, that need one of leowarp's objects; each has the object's name."""
+    """Return the scenario keys, with their values, that need one of leowarp's objects. Each has the object's name."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of objects that do not fit a kernel tree: guest/build.sh runs on a tree of a few files, and the effect on a
+"""Tests of objects that do not fit a kernel tree. guest/build.sh runs on a tree of a few files, and the effect on a
 plan is checked."""
 
 import hashlib
@@ -78,7 +78,7 @@ OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_s
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
-    """A tree with which every object compiles and links; tests change it."""
+    """Return a tree with which all objects compile and link. Tests change the tree."""
     top = tmp_path / "tree"
     (top / "ours").mkdir(parents=True)
     (top / "Makefile").write_text(MAKEFILE)
@@ -96,7 +96,7 @@ def tree(tmp_path) -> Path:
 
 
 def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = ()) -> tuple[int, str, Path]:
-    """Exit status and output of build.sh, and the directory that build.sh filled."""
+    """Return the exit status and output of build.sh, and the directory that build.sh filled."""
     recipe = tree.parent / "recipe"
     if not recipe.exists():
         shutil.copytree(GUEST, recipe)

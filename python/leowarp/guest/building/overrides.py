@@ -19,7 +19,7 @@ SPEED = "speed"
 
 @dataclass(frozen=True)
 class Override:
-    """An override of the list; guest/overrides.toml explains the fields."""
+    """An override of the list. guest/overrides.toml explains the fields."""
 
     name: str
     purpose: str
@@ -44,7 +44,7 @@ class Option:
 
 
 def overrides() -> tuple[Override, ...]:
-    """All overrides, in the list's order."""
+    """Return all overrides, in the list's order."""
     keys = ("name", "purpose", "changes", "without", "test", "page")
     return tuple(
         Override(
@@ -56,17 +56,17 @@ def overrides() -> tuple[Override, ...]:
 
 
 def options() -> tuple[Option, ...]:
-    """All configuration options that differ, in the list's order."""
+    """Return all configuration options that differ, in the list's order."""
     return tuple(Option(**entry) for entry in _document()["option"])
 
 
 def sha256() -> str:
-    """sha256 of the file guest/overrides.toml."""
+    """Return the sha256 of the file guest/overrides.toml."""
     return sha256_of_file(_directory() / LIST)
 
 
 def _mechanism(entry: dict) -> str:
-    """Text that says how an override becomes part of the kernel."""
+    """Return the text that says how an override becomes part of the kernel."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

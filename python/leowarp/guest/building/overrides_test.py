@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the list of overrides covers all of guest/, that the build uses only the list, and that the pages agree
-with the list."""
+"""Tests of the list of overrides. The list covers all of guest/, the build uses only the list, and the pages agree with
+it."""
 
 import importlib.util
 import re
@@ -22,7 +22,7 @@ C_FUNCTION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(leolink_\w+)\(", re.MUL
 
 @pytest.fixture(scope="module")
 def reader():
-    """The module guest/overrides.py, which the build runs."""
+    """Return the module guest/overrides.py, which the build runs."""
     spec = importlib.util.spec_from_file_location("guest_overrides", GUEST / "overrides.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

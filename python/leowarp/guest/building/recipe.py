@@ -15,9 +15,9 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.session import output_of
 
 PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
-"""Directory of the built guest and its sources in a wheel."""
+"""The directory of the built guest and its sources in a wheel."""
 CHECKOUT = Path(__file__).resolve().parents[4]
-"""The top of the repository if this file is in a checkout; otherwise an unrelated directory."""
+"""The top of the repository if this file is in a checkout, otherwise an unrelated directory."""
 LIST = "overrides.toml"
 # Inputs of the kernel's build besides the source and the compiler, relative to guest/. The C files of leowarp's objects
 # (`KERNEL_OBJECTS`) are further inputs.
@@ -27,7 +27,7 @@ KERNEL_FILES = (
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
-"""Fields of overrides.toml that are only for readers and do not change the kernel."""
+"""The fields of overrides.toml that are only for readers and do not change the kernel."""
 # Only the chosen kernel's entry in this file is part of the recipe. A change of another kernel's entry does not cause a
 # build.
 SHELF = "kernels.toml"
@@ -37,7 +37,7 @@ _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", r
 
 
 def guest_sources() -> Path | None:
-    """Directory with the inputs of the kernel build (`guest/`); None if this installation has none."""
+    """Return the directory with the inputs of the kernel build (`guest/`), or None if this installation has none."""
     for directory in (CHECKOUT / "guest", PACKAGED / "source"):
         if (directory / "build.sh").is_file():
             return directory
@@ -45,31 +45,31 @@ def guest_sources() -> Path | None:
 
 
 def agent_sources() -> Path | None:
-    """The checkout whose `crates/` contain the agent; None if this installation has none."""
+    """Return the checkout whose `crates/` contain the agent, or None if this installation has none."""
     # A checkout's own sources take precedence over a packaged agent, because the sources may have changed.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
 
 def packaged(name: str) -> Path | None:
-    """Path of a file of the built guest in the wheel; None if there is no such file."""
+    """Return the path of a file of the built guest in the wheel, or None if there is no file."""
     file = PACKAGED / name
     return file if file.is_file() else None
 
 
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the kernel's recipe; the content key is a hash of these.
+    """Return the name and file of each part of the kernel's recipe.
 
-    directory: `guest_sources`, or a copy of it.
-    Returns: list of (str, Path). Every machine gives the parts in the same order. Every C file in a folder of guest/ is
-        part of the recipe.
+    directory: The result of `guest_sources`, or a copy of this directory.
+    Returns: list of (str, Path). Every machine gives the parts in the same order. All C files in the folders of guest/
+        are part of the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the agent's recipe: the agent's crate, and the crates of leowarp that the agent
-    uses."""
+    """Return the name and file of each part of the agent's recipe: the agent's crate, and the crates of leowarp that
+    the agent uses."""
     # The files that select toolchain and build profile are included, because they also change the program.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
@@ -78,7 +78,7 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 
 def _with_dependencies(crate: Path) -> set[Path]:
-    """Directories of a crate and of all crates on which it depends by path."""
+    """Return the directories of a crate and of all crates on which it depends by path."""
     crates: set[Path] = set()
     wanted = [crate]
     while wanted:
@@ -98,11 +98,11 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """The bytes of a recipe's file that can change the build. For the list of overrides, fields that are only for
-    readers are left out.
+    """Return the bytes of a recipe's file that can change the build. For the list of overrides, fields that are only
+    for readers are left out.
 
-    options: Options of the kernel in addition to those of kernel.config. Lines of a C file that are only for an option
-        outside `options` (see `_ONLY_WITH`) are left out, because they do not change the kernel.
+    options: The options of the kernel in addition to the options of kernel.config. Lines of a C file that are only for
+        another option (see `_ONLY_WITH`) are left out, because they do not change the kernel.
     """
     if path.suffix in (".c", ".h"):
         return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())
@@ -114,11 +114,12 @@ def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
 
 
 def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequence[str] = ()) -> str:
-    """sha256 over names and contents of a recipe, 64 hexadecimal digits; depends on the order of the parts.
+    """Return a sha256 over names and contents of a recipe, 64 hexadecimal digits. The hash depends on the order of the
+    parts.
 
-    parts: list of (str, Path). Parts of the recipe.
-    also: Further text that is hashed, such as the name of the kernel on the shelf.
-    options: Options of the kernel in addition to those of kernel.config, as for `deciding`.
+    parts: list of (str, Path). The parts of the recipe.
+    also: A further text that is hashed (example: the name of the kernel on the shelf).
+    options: The options of the kernel in addition to the options of kernel.config, as for `deciding`.
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:
@@ -127,8 +128,8 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
 
 
 def first_line_of(*command: str) -> str:
-    """First line that a tool prints, such as its version. A process runs a tool only once, unless the tool's file
-    changes.
+    """Return the first line that a tool prints (example: its version). A process runs a tool only once, unless the
+    tool's file changes.
 
     Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """

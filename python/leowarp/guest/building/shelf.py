@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shelf of kernels, which a plan chooses by name: leowarp's kernels (guest/kernels.toml), and those that the user
-added."""
+"""The shelf of kernels, which a plan chooses by name: leowarp's kernels (guest/kernels.toml), and the kernels that the
+user added."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _ENTRY = "kernel.json"
 
 @dataclass(frozen=True)
 class Patch:
-    """A third-party patch of a kernel's source.
+    """A third-party patch of the kernel's source.
 
-    address: URL of the patch, or the file name of a patch of the user.
-    sha256: Hash of the patch's content.
+    address: The URL of the patch, or the file name of a patch of the user.
+    sha256: The hash of the patch's content.
     """
 
     address: str
@@ -43,13 +43,13 @@ class Patch:
 class ShelfKernel:
     """A kernel with a name.
 
-    name, what: Name and description, as printed by `leowarp kernel list`.
+    name, what: The name and the description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
-    base: Name of the kernel in kernels.toml whose overrides and options this kernel uses; for a kernel of leowarp, its
-        own name.
-    options: Lines of a kernel configuration in addition to guest/kernel.config: ``CONFIG_TUN=y``.
-    patches: Patches, applied in this order.
-    purposes: Overrides with these purposes (guest/overrides.toml) are included; None means all overrides.
+    base: The name of the kernel in kernels.toml whose overrides and options this kernel uses. A kernel of leowarp has
+        its own name here.
+    options: The lines of a kernel configuration in addition to guest/kernel.config (example: ``CONFIG_TUN=y``).
+    patches: The patches, in the order in which they are applied.
+    purposes: The purposes of the included overrides (guest/overrides.toml). None means all overrides.
     is_own: Whether the user added the kernel.
     """
 
@@ -63,31 +63,31 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """A hash, 64 hexadecimal digits, over everything that determines the kernel except its source."""
+        """Return a hash of 64 hexadecimal digits over everything that determines the kernel except its source."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
     def recipe_sha256(self, directory: Path) -> str:
-        """sha256 of the kernel's recipe (`recipe.recipe_sha256`) with the files of `directory`
+        """Return the sha256 of the kernel's recipe (`recipe.recipe_sha256`) with the files of `directory`
         (`recipe.guest_sources`)."""
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
     def facts(self) -> dict[str, Any]:
-        """Data of the kernel for the manifest, without its source and without paths of this machine."""
+        """Return the data of the kernel for the manifest, without its source and without paths of this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 
 
 def shelf() -> list[ShelfKernel]:
-    """All kernels of the shelf: first leowarp's kernels in the order of kernels.toml, then the user's kernels by
-    name."""
+    """Return all kernels of the shelf: first leowarp's kernels in the order of kernels.toml, and after them the user's
+    kernels by name."""
     return _shipped() + _own()
 
 
 def kernel_of(name: str) -> ShelfKernel:
-    """The kernel with the name `name`.
+    """Return the kernel with the name `name`.
 
-    Raises ScenarioError if the shelf has no such kernel.
+    Raises ScenarioError if the shelf has no kernel of this name.
     Raises HostError if this installation has no guest/, which contains the list of kernels.
     """
     kernels = shelf()
@@ -111,20 +111,21 @@ def kernel_of(name: str) -> ShelfKernel:
 
 
 def default_recipe_sha256(directory: Path) -> str:
-    """`recipe.recipe_sha256` of the default kernel's recipe in `directory`."""
+    """Return `recipe.recipe_sha256` of the default kernel's recipe in `directory`."""
     return kernel_of(DEFAULT).recipe_sha256(directory)
 
 
 def add(
     name: str, source: Path, patches: Sequence[Path] = (), *, base: str = DEFAULT, options: Sequence[str] = ()
 ) -> ShelfKernel:
-    """Add a kernel to the user's shelf; nothing is built yet.
+    """Add a kernel to the user's shelf. Nothing is built yet.
 
-    name: Name of the kernel for `guest.kernel` and --kernel.
+    name: The name of the kernel for `guest.kernel` and --kernel.
     source: A kernel tree, or a tarball of one.
-    patches: Files for ``patch -p1``, in this order. The shelf keeps copies of the patches.
+    patches: The files for ``patch -p1``, in this order. The shelf keeps copies of the patches.
     base: The kernel of kernels.toml whose overrides and options the new kernel uses.
-    options: Lines of kernel configuration in addition to those of `base`: ``CONFIG_NET_SCH_DUALPI2=y``.
+    options: The lines of kernel configuration in addition to the options of `base` (example:
+        ``CONFIG_NET_SCH_DUALPI2=y``).
     Raises ScenarioError if the name is in use or invalid, or a file is missing.
     """
     attempted = f"putting the kernel {name} on the shelf"
@@ -162,7 +163,7 @@ def add(
 
 
 def remove(name: str) -> None:
-    """Remove a kernel from the user's shelf; builds of the kernel stay in the cache.
+    """Remove a kernel from the user's shelf. Builds of the kernel stay in the cache.
 
     Raises ScenarioError if the user added no kernel with this name.
     """
@@ -172,8 +173,8 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """File with the patch's recorded content: the user's own file, a cached file, or a file fetched from the patch's
-    address.
+    """Return the file with the patch's recorded content: the user's own file, a cached file, or a file fetched from the
+    patch's address.
 
     Raises HostError if the patch cannot be fetched, or its content differs from the recorded sha256.
     """

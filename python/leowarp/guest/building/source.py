@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's source: Debian's `linux-source-6.12`, which is installed, fetched by apt, or fetched by its checksum.
 
-All three ways give the same Debian tarball, so the kernel does not depend on the machine's distribution.
+All three ways give the same Debian tarball.
 """
 
 import hashlib
@@ -54,8 +54,8 @@ class Source:
     """A tarball of the kernel's source.
 
     tarball: A file compressed with xz that contains one top directory.
-    version: Version of the Debian package, or the file name of the user's tarball.
-    sha256: sha256 of the tarball.
+    version: The version of the Debian package, or the file name of the user's tarball.
+    sha256: The sha256 of the tarball.
     """
 
     tarball: Path
@@ -64,7 +64,7 @@ class Source:
 
 
 def local_source() -> Source | None:
-    """A source that this machine already has; None if there is none."""
+    """Return a source that this machine already has, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
     # The order is: the source that the user names, then the installed one, then one fetched earlier.
     if named:
@@ -83,7 +83,7 @@ def local_source() -> Source | None:
 
 
 def own_source(tarball: Path) -> Source:
-    """The user's tarball as a `Source`.
+    """Return the user's tarball as a `Source`.
 
     Raises HostError if the tarball is missing.
     """
@@ -95,7 +95,7 @@ def own_source(tarball: Path) -> Source:
 
 
 def fetch_source(on_message: Callable[[str], None]) -> Source:
-    """Download Debian's package (153 MB) without root's rights and extract the tarball.
+    """Download Debian's package (153 MB) without root's rights, and extract the tarball.
 
     Raises HostError if neither apt nor any of the archive's addresses provides the package.
     """
@@ -115,8 +115,8 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Debian's package, fetched by apt, which checks the signature. Returns None if apt fails, after a message with the
-    reason."""
+    """Fetch Debian's package by apt, which checks the signature. If apt fails, the function prints a message with the
+    reason and returns None."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
@@ -131,10 +131,10 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package, downloaded from the addresses of its archives. Only the package's sha256 decides whether the
-    file is accepted.
+    """Download Debian's package from the addresses of its archives. Only the package's sha256 decides whether the file
+    is accepted.
 
-    Raises HostError if every address fails; the message has the error of each address and explains how to get the file
+    Raises HostError if all addresses fail. The message has the error of each address and explains how to get the file
     by hand.
     """
     refused = []
@@ -165,7 +165,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
 def take_tarball(package: Path, directory: Path) -> Path:
     """Extract the kernel's tarball from a Debian package, an ar archive with a tar inside (deb(5)), without dpkg.
 
-    Raises HostError if the package is invalid, or has no such tarball.
+    Raises HostError if the package is invalid, or contains no kernel tarball.
     """
     data = _member_of_ar(package, "data.tar", directory)
     subprocess.run(["tar", "-xf", str(data), "-C", str(directory), f"./usr/src/{PACKAGE}.tar.xz"], check=True)
@@ -174,7 +174,7 @@ def take_tarball(package: Path, directory: Path) -> Path:
 
 
 def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
-    """Extract the first member of an ar archive whose name begins with `prefix`; return its file."""
+    """Extract the first member of an ar archive whose name begins with `prefix`, and return its file."""
     with archive.open("rb") as file:
         if file.read(8) != b"!<arch>\n":
             raise HostError(f"unpacking {archive}: it is not a Debian package")
@@ -196,11 +196,11 @@ def unpack(
     *,
     whole: bool = False,
 ) -> Path:
-    """Unpack a kernel source into `directory`: only the files needed for ARCH=um, or all files if `whole` is set.
-    Return the directory of the kernel tree.
+    """Unpack a kernel source into `directory`, and return the directory of the kernel tree. Only the files needed for
+    ARCH=um are unpacked, or all files if `whole` is set.
 
     `on_progress` is called a few times per second with the number of bytes read and the tarball's size. If
-    `on_progress` raises an exception, tar is ended.
+    `on_progress` raises an exception, tar ends.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
@@ -233,14 +233,14 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """tar's option for the tarball's compression, found from the file's first bytes. tar detects the compression by
-    itself only for files that it opens."""
+    """Return tar's option for the tarball's compression, found from the file's first bytes. tar itself detects the
+    compression only for files that it opens."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 
 
 def _top(source: Source) -> str:
-    """Name of the directory at the top of a tarball. tar's patterns begin with it."""
+    """Return the name of the directory at the top of a tarball. tar's patterns begin with this name."""
     try:
         with tarfile.open(source.tarball) as archive:
             first = archive.next()
@@ -250,14 +250,14 @@ def _top(source: Source) -> str:
 
 
 def _not_unpacked(top: str) -> list[str]:
-    """Patterns by which tar leaves out files that the build does not need. Kconfig files and Makefiles are not left
-    out, because kbuild reads even those of parts that it does not compile."""
+    """Return the patterns by which tar leaves out files that the build does not need. Kconfig files and Makefiles are
+    not left out. kbuild reads even the files of parts that it does not compile."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 
 
 def tree_version(tree: Path) -> str:
-    """Version of a kernel tree, from the first lines of its Makefile: "6.12.117".
+    """Read the version of a kernel tree from the first lines of its Makefile: "6.12.117".
 
     Raises ScenarioError if there is no Makefile, or it lacks VERSION, PATCHLEVEL or SUBLEVEL.
     """
@@ -278,10 +278,10 @@ def tree_version(tree: Path) -> str:
 
 
 def tree_sha256(tree: Path) -> str:
-    """A sha256 that changes when the content of a tree changes.
+    """Return a sha256 that changes when the content of a tree changes.
 
     If the tree is a git repository, the hash covers the commit's tree, `git diff HEAD` and the contents of untracked
-    files. If the tree is not a repository, the function reads every file that matters for ARCH=um (`_matters`), which
+    files. If the tree is not a repository, the function reads each file that matters for ARCH=um (`_matters`), which
     takes some seconds.
     """
     total = hashlib.sha256()
@@ -300,7 +300,7 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
-    """Whether a file of a kernel tree can affect a build with ARCH=um."""
+    """Return whether a file of a kernel tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
     # Kconfig files of all architectures are read, whichever architecture is built.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
@@ -320,7 +320,7 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 
 def _installed_version(tarball: Path) -> str:
-    """Version of the Debian package that installed the tarball; the tarball's file name if there is no dpkg."""
+    """Return the version of the Debian package that installed the tarball, or the tarball's file name without dpkg."""
     if shutil.which("dpkg-query") is None:
         return tarball.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
@@ -333,13 +333,14 @@ def _sources() -> Path:
 
 
 def remembered_sha256(path: Path) -> str:
-    """sha256 of a large file. It is computed again only if the file's size or modification time changes."""
+    """Return the sha256 of a large file. The sha256 is computed again only if the file's size or modification time
+    changes."""
     return _remembered(path, {"sha256": sha256_of_file})["sha256"]
 
 
 def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
-    """Values of `facts`, functions of a large file. A value is computed again only if the file's size or modification
-    time changes."""
+    """Return the values of `facts`, which are functions of a large file. A value is computed again only if the file's
+    size or modification time changes."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]

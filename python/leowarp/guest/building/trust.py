@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only with the user's consent. For each piece of code, this module records which file
-named it, or that the user named it, and whether the user has accepted it.
+"""The user's consent to code that a plan names. For each piece of code, this module records the file that named it and
+whether the user has accepted it. Code that the user named has no file.
 
 A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`guest.cc_modules`) are compiled on the
 host and loaded into the kernel. A kernel and a module can do anything with the user's rights. Programs of flows can
-read all files that the user can read. If the user types the code's path or passes it in a call, the user consents. A
-path in a file may have been written by another person. Code that a file names runs only if it came with leowarp, or if
-this user has typed or accepted its exact content before. Accepted content is recorded as direnv does: for each content
-there is a file, in a directory that only the user may write to.
+read all files that the user can read. If the user types the code's path or passes the path in a call, the user
+consents. Another person may have written a path in a file. Code that a file names runs only if it came with leowarp, or
+if this user has typed or accepted its exact content before. Accepted content is recorded as direnv does. Each content
+has a file in a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""Archive of the files against which modules are compiled; it is stored beside a kernel. The script compile.sh in the
-archive compiles a module."""
+"""The archive of the files against which modules are compiled. The archive is stored beside a kernel."""
 
 # Files of a git repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
@@ -44,36 +43,36 @@ OnMessage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands of a flow of kind program.
+    """The commands of a flow of kind program.
 
-    words: Command lines, environment, working directory and root, in the plan's form.
-    files: Files of this machine whose paths appear in the command lines.
+    words: The command lines, environment, working directory and root, in the plan's form.
+    files: The files of this machine whose paths appear in the command lines.
     """
 
     words: tuple[str, ...]
     files: tuple[Path, ...]
 
     def identity(self) -> str:
-        """A hash of 64 hexadecimal digits over the words and the contents of the `files`."""
+        """Return a hash of 64 hexadecimal digits over the words and the contents of the `files`."""
         contents = [sha256_of_file(file) for file in self.files]
         # Hashes of commands begin with another prefix than hashes of files and trees, so that commands and files never
         # have the same identity.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
-        """The command lines, as a message quotes them."""
+        """Return the command lines as a message quotes them."""
         lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
         return f"{lines}, which could read whatever you may read"
 
 
 @dataclass(frozen=True)
 class Code:
-    """Code that would run if a plan runs.
+    """The code that would run if a plan runs.
 
     path: A program, a source file, or the directory of a kernel tree.
-    named_in: The file that names the code; None if the user typed the name or passed it in a call.
-    commands: Commands of a flow of kind program, with all their files; None for other code. If there are commands,
-        `path` is the client's program.
+    named_in: The file that names the code. None means that the user typed the name or passed it in a call.
+    commands: The commands of a flow of kind program, with all their files. None means other code. If there are
+        commands, `path` is the client's program.
     """
 
     key: str
@@ -83,7 +82,7 @@ class Code:
 
 
 def code_of(guest: Guest) -> list[Code]:
-    """Code that a plan's section `guest` would run, besides leowarp's own kernel."""
+    """Return the code that a plan's section `guest` would run, besides leowarp's own kernel."""
     codes = []
     # A name on the shelf needs no consent: it means a kernel of leowarp, or one that the user added.
     if not is_kernel_name(guest.kernel):
@@ -92,7 +91,7 @@ def code_of(guest: Guest) -> list[Code]:
 
 
 def commands_of(flows: Sequence[Flow]) -> list[Code]:
-    """Code that flows of kind program would run."""
+    """Return the programs that flows of kind program would run."""
     return [
         Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
         for number, flow in enumerate(flows)
@@ -115,7 +114,7 @@ def _commands(flow: Flow) -> Commands:
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
     """Raise ScenarioError if a plan would run code that the user has neither named nor accepted. If the user named the
-    code in a command or a call, this consent is recorded."""
+    code in a command or a call, the consent is recorded."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
@@ -144,7 +143,8 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
 
 
 def memory() -> Path:
-    """Directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, otherwise ~/.local/state/leowarp/trusted.
+    """Return the directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, otherwise
+    ~/.local/state/leowarp/trusted.
 
     Raises HostError if there is no home directory.
     """
@@ -152,7 +152,7 @@ def memory() -> Path:
 
 
 def state_home() -> Path:
-    """Directory of files that record the user's decisions: $XDG_STATE_HOME/leowarp, otherwise ~/.local/state/leowarp.
+    """Return the directory of the user's decisions: $XDG_STATE_HOME/leowarp, otherwise ~/.local/state/leowarp.
 
     Raises HostError if there is no home directory.
     """
@@ -165,7 +165,7 @@ def state_home() -> Path:
 
 
 def _identity(path: Path) -> str | None:
-    """A hash of 64 hexadecimal digits of the code at `path`; None if there is no code."""
+    """Return a hash of 64 hexadecimal digits of the code at `path`, or None if there is no code."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -184,12 +184,12 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """Identity of a kernel tree: a hash over name, length, inode and times of every file. Computing this hash takes a
-    second; a hash over the 1.5 GB of contents would take a minute.
+    """Return the identity of a kernel tree: a hash over name, length, inode and times of each file. A hash over the 1.5
+    GB of contents would take a minute instead of a second.
 
     A changed file is detected by its `ctime`, which only root can set to an older time. A copy of the tree has other
-    inodes and times, so it counts as another tree. git is not used, because the tree's settings could make it run
-    programs.
+    inodes and times, and counts as another tree. The function does not use git, because the tree's settings could make
+    git run programs.
     """
     # Hashes of trees and files begin with different prefixes, so that a tree and a file never have the same identity.
     total = hashlib.sha256(b"a tree\n")
@@ -211,7 +211,7 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Identities of modules and commands in leowarp's own examples, in a checkout or in a wheel."""
+    """Return the identities of modules and commands in leowarp's own examples, in a checkout or in a wheel."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
@@ -219,7 +219,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """Identity of each flow's commands in a scenario of leowarp, for flows of kind program."""
+    """Return the identity of each flow's commands in a scenario of leowarp, for flows of kind program."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
@@ -263,7 +263,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
 
 
 def demand_own(directory: Path) -> None:
-    """Raise HostError if other users may write to a directory of the user's decisions."""
+    """Raise HostError if other users may write to the directory of the user's decisions."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise HostError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits for clients of `leowarp live`: how many may connect, and how long a request may take.
+"""The limits for clients of `leowarp live`: how many may connect, and how long a request may take.
 
 The number of clients is checked before a client is accepted. Clients above the limit wait in the queue of the listening
-socket; the kernel limits the length of this queue.
+socket.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ from dataclasses import dataclass
 from leowarp.base.errors import HostError, ScenarioError
 
 MOST_CONNECTIONS = 200
-"""Maximum number of simultaneous connections per door, that is per listening port."""
+"""The maximum number of simultaneous connections per door. A door is a listening port."""
 MOST_IN_ALL = 400
-"""Maximum number of simultaneous connections over all doors. Each connection has two sockets, and select(2) cannot
+"""The maximum number of simultaneous connections over all doors. Each connection has two sockets, and select(2) cannot
 handle descriptors of 1024 or more."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
-"""Virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than real
-time, and pauses while the machine is busy. A busy machine therefore cannot make a client exceed this time."""
+"""The virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than
+real time, and pauses while the machine is busy. A busy machine cannot make a client exceed this time."""
 LEAST_DESCRIPTORS = 128
-"""Minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
+"""The minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
 connections."""
 _SELECT_MOST = 1024  # FD_SETSIZE of select(2)
 RESERVE = 64
-"""Descriptors reserved for the guest's files, name lookups, and watching the guest's processes; clients cannot use
-them."""
+"""The number of descriptors reserved for the guest's files, name lookups, and watching the guest's processes."""
 _PAUSE_S = 0.05
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Check that a session's doors can serve clients; `doors` is their number.
+    """Check that a session's doors can serve clients. `doors` is the number of doors.
 
     Raises ScenarioError if the session has too many doors.
     Raises HostError if this process has too few descriptors.
@@ -58,10 +57,10 @@ def check_room(doors: int) -> None:
 
 @dataclass
 class Tally:
-    """Clients that reached a limit.
+    """The clients that reached a limit.
 
-    late: Number of clients that were cut off because they had not sent a destination within `REQUEST_NS`.
-    waited: Number of clients that were accepted late because no descriptor was free.
+    late: The number of clients that were cut off because they had not sent a destination within `REQUEST_NS`.
+    waited: The number of clients that were accepted late because no descriptor was free.
     """
 
     late: int = 0
@@ -76,7 +75,7 @@ class Tally:
 
 
 def free_descriptors() -> int:
-    """Number of further descriptors that this process may open and that select(2) can handle."""
+    """Return the number of further descriptors that this process may open and that select(2) can handle."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _SELECT_MOST if soft == resource.RLIM_INFINITY else min(soft, _SELECT_MOST)
     try:
@@ -91,7 +90,7 @@ class Late(Exception):
 
 
 class Slot:
-    """One client's share of the limit of its door. The client holds the slot from just before it is accepted until all
+    """A client's share of the limit of its door. The client holds the slot from just before it is accepted until all
     its sockets and tasks are closed.
 
     The client's tasks, connections and streams are holders of the slot, each until it ends.
@@ -127,13 +126,13 @@ class Slot:
 
 
 class Admission:
-    """Applies the limits of a session; used in one event loop.
+    """Applies the limits of a session. All calls are made in one event loop.
 
-    doors: Number of doors; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
-    tally: Counter of clients that reached a limit, which this object updates.
-    say: Called with a line of text when a limit is reached for the first time.
-    free: Function that returns the number of free descriptors; usually `free_descriptors`.
-    owed: Number of accepted clients whose second socket, the one to the destination, is not yet open.
+    doors: The number of doors. Each door has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
+    tally: The counter of clients that reached a limit. This object updates it.
+    say: A function that is called with a line of text when a limit is reached for the first time.
+    free: A function that returns the number of free descriptors, usually `free_descriptors`.
+    owed: The number of accepted clients whose second socket, the one to the destination, is not yet open.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class Admission:
         self._now_ns = 0
 
     async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
-        """Clients of a listening socket, one by one, each with its slot; the iterator never ends."""
+        """Yield the clients of a listening socket, one by one, each with its slot. The iterator never ends."""
         places = asyncio.Semaphore(self.per_door)
         host, port = door.getsockname()
         is_told = False
@@ -161,7 +160,7 @@ class Admission:
             yield client, slot
 
     async def _accepted(self, door: socket.socket) -> socket.socket:
-        """The next client, accepted as soon as enough descriptors are free."""
+        """Return the next client, accepted as soon as enough descriptors are free."""
         is_late = False
         while True:
             await _knock(door)
@@ -188,7 +187,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Context that limits how long a client may take to send its request.
+        """Limit how long a client may take to send its request within this context.
 
         Raises Late if the client takes longer than `REQUEST_NS`.
         """
@@ -211,7 +210,8 @@ class Admission:
             raise Late from error
 
     def look(self, virtual_ns: int) -> None:
-        """End requests that have taken longer than `REQUEST_NS`; called when virtual time has reached `virtual_ns`."""
+        """End requests that have taken longer than `REQUEST_NS`. The method is called when virtual time has reached
+        `virtual_ns`."""
         self._now_ns = virtual_ns
         late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]
         for limit in late:

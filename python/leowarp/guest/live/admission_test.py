@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that are checked before a session begins, and the count of free descriptors. `relay_test.py` tests the limits
-of clients."""
+"""The limits that are checked before a session begins, and the count of free descriptors. `relay_test.py` tests the
+limits of clients."""
 
 import os
 import resource
@@ -22,7 +22,7 @@ from leowarp.guest.live.admission import (
 
 @pytest.fixture
 def limit(monkeypatch):
-    """Sets the value of `ulimit -n`."""
+    """Set the value of `ulimit -n`."""
     return lambda count: monkeypatch.setattr(resource, "getrlimit", lambda _: (count, count))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's side of the guest's consoles in live mode: one carries frames of connections, the other is the gate at
-which the guest waits for real time."""
+"""The host's side of the guest's consoles in live mode. One console carries frames of connections. At the other
+console, the guest waits for real time."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""Number of bytes that the host reads first from the guest's message at the gate: the virtual time. The host reads the
-virtual time before it lets the guest continue. The rest of the message is longer than the pipe's buffer, so the guest
-is blocked until the host reads the rest."""
+"""The number of bytes that the host reads first from the guest's message at the gate. These bytes contain the virtual
+time. The rest of the message is longer than the pipe's buffer. The guest is blocked until the host reads the rest."""
 
 
 class LiveConsoles(Consoles):
-    """Consoles of a live guest: console 1 carries connections, console 2 carries virtual time.
+    """The consoles of a live guest. Console 1 carries connections, and console 2 carries virtual time.
 
-    pieces: The guest's `in/live/`.
-    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections; None
-        instead of a destination makes the socket a SOCKS5 proxy. All sockets are closed when the context ends.
-    say: Called with a line for each event of a connection, in this class's thread.
-    on_time: Called in this class's thread whenever the guest waits for real time.
-    tally: Counter of clients that reached a limit.
+    pieces: The directory `in/live/` of the guest.
+    doors: sequence of (socket, Forward or None). The listening sockets, each with the destination of its connections.
+        None instead of a destination makes the socket a SOCKS5 proxy. All sockets are closed when the context ends.
+    say: A function that is called with a line for each event of a connection, in this class's thread.
+    on_time: A function that is called in this class's thread whenever the guest waits for real time.
+    tally: The counter of clients that reached a limit.
     to_network: Whether destinations may be on other machines.
     """
 

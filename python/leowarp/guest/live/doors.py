@@ -14,16 +14,16 @@ from leowarp.base.errors import HostError, ScenarioError
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"
 _BUFFER_BYTES = 64 << 10
-"""Buffer in bytes of this machine's TCP, for both sockets of a connection. Without a limit on the buffer, it could hold
+"""The buffer in bytes of this machine's TCP, for both sockets of a connection. Without a limit, the buffer could hold
 megabytes of data outside of the guest's TCP."""
 
 
 @dataclass(frozen=True)
 class Forward:
-    """A port of this machine; connections to the port go through the guest to a destination.
+    """A port of this machine, from which connections go through the guest to a destination.
 
-    port: Port on the loopback interface; 0: any free port.
-    host: Name or address of the destination.
+    port: The port on the loopback interface. 0 means any free port.
+    host: The name or address of the destination.
     """
 
     port: int
@@ -32,7 +32,7 @@ class Forward:
 
 
 def forward_of(text: str) -> Forward:
-    """The forward that the option `--forward PORT:HOST:PORT` describes; an IPv6 address is in brackets.
+    """Return the forward that the option `--forward PORT:HOST:PORT` describes. An IPv6 address is in brackets.
 
     Raises ScenarioError if the text is not of the form PORT:HOST:PORT.
 
@@ -64,9 +64,9 @@ def check_allowed(forward: Forward, to_network: bool) -> None:
 
 
 def listening(port: int, flag: str) -> socket.socket:
-    """A socket that listens only on loopback.
+    """Return a socket that listens only on loopback.
 
-    flag: The option with which the user can choose another port; the message names it.
+    flag: The option with which the user can choose another port, for the message.
     Raises HostError if the port is in use or not allowed.
     """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -89,8 +89,8 @@ class NotAllowed(Exception):
 
 
 class Unanswered(Exception):
-    """The destination accepts no connection. `is_refused`: whether the destination refused the connection (otherwise it
-    did not answer)."""
+    """The destination accepts no connection. `is_refused` says whether the destination refused the connection. If not,
+    the destination did not answer."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)
@@ -98,7 +98,7 @@ class Unanswered(Exception):
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a name or an address is this machine's loopback, decided without a name server.
+    """Return whether a name or an address is this machine's loopback, without asking a name server.
 
     Names of the loopback are `localhost` and names that end in `.localhost` (RFC 6761, section 6.3).
 
@@ -115,12 +115,13 @@ def is_this_machine(host: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """The host's name as passed; for any name of the loopback, `localhost`, which needs no name server."""
+    """Return the host's name as passed. For all names of the loopback, return `localhost`, which needs no name
+    server."""
     return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
 
 
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
-    """Connect to a destination; return the socket.
+    """Connect to a destination, and return the socket.
 
     to_network: Whether the destination may be on another machine.
     Raises NotAllowed if the destination is on another machine and `to_network` is false.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports through which programs enter the guest, and rules for connections that leave it."""
+"""The ports through which programs enter the guest, and the rules for connections that leave it."""
 
 import asyncio
 import socket

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between host and agent about connections (design/interfaces.md, section 4).
+"""The messages between host and agent about connections (design/interfaces.md, section 4).
 
 `crates/agent/src/live/frame.rs` implements the agent's side of this protocol. A connection has two streams. For
-connection n, stream 2n belongs to the end that opened the connection, and stream 2n + 1 to the end that accepted it.
+connection n, stream 2n belongs to the end that opened the connection. Stream 2n + 1 belongs to the other end.
 """
 
 from __future__ import annotations
@@ -13,43 +13,44 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 FRAME = struct.Struct("<IIq")
-"""Fields of a frame: kind, number of a connection or a stream, value."""
+"""The fields of a frame: kind, number of a connection or a stream, value."""
 WINDOW_BYTES = 128 << 10
-"""Maximum number of bytes in flight between host and guest per stream and direction. At 512 Mbit/s, this number of
+"""The maximum number of bytes in flight between host and guest per stream and direction. At 512 Mbit/s, this number of
 bytes is sent in two steps of the clock (2 ms). With a larger limit, an outside program could write far ahead of the
 guest's TCP."""
 
 
 class Told(IntEnum):
-    """Kinds of frames that the agent sends."""
+    """The kinds of frames that the agent sends."""
 
     CONNECTED = 1
-    """A connection is established at the end that opened it; value: virtual ns since its first segment."""
+    """A connection is established at the end that opened it. The value is the virtual ns since its first segment."""
     FAILED = 2
-    """The connection could not be established; value: errno."""
+    """The connection could not be established. The value is the errno."""
     ACCEPTED = 3
     """The connection is established at the end that accepts it."""
     DATA = 4
     """The next `value` bytes after the frame belong to the stream."""
     CREDIT = 5
-    """The guest has passed `value` bytes of the stream to its TCP, so the host may send `value` more bytes."""
+    """The guest has passed `value` bytes of the stream to its TCP. The host may send `value` more bytes."""
     END = 6
     """The stream has ended."""
     RESET = 7
-    """The stream was cut off; value: errno."""
+    """The stream was cut off. The value is the errno."""
 
 
 class Tell(IntEnum):
-    """Kinds of frames that the host sends."""
+    """The kinds of frames that the host sends."""
 
     OPEN = 1
-    """Begin a connection. Value 1: the destination accepts the connection; 0: it refuses the connection."""
+    """Begin a connection. With the value 1, the destination accepts the connection. With 0, it refuses the
+    connection."""
     DATA = 2
     """The next file in `in/live/` has `value` bytes of the stream."""
     CREDIT = 3
     """The guest may send `value` further bytes of the stream."""
     END = 4
-    """The stream has ended: no more bytes follow."""
+    """The stream has ended."""
     RESET = 5
     """The program on this machine has closed its socket."""
     SPARE = 6
@@ -59,7 +60,7 @@ class Tell(IntEnum):
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame from the agent; only `DATA` has `bytes`."""
+    """A frame from the agent. Only `DATA` has `bytes`."""
 
     kind: Told
     number: int
@@ -74,7 +75,7 @@ class Frames:
         self._left = bytearray()
 
     def of(self, piece: bytes) -> Iterator[Frame]:
-        """The frames completed by `piece`. Bytes of an incomplete frame are buffered for the next call."""
+        """Yield the frames completed by `piece`. Bytes of an incomplete frame are buffered for the next call."""
         self._left += piece
         while len(self._left) >= FRAME.size:
             kind, number, value = FRAME.unpack_from(self._left)

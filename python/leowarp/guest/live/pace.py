@@ -7,21 +7,21 @@ import time
 from collections.abc import Callable
 
 STEP_NS = 1_000_000
-"""Step of virtual time in ns; at each multiple of it the guest waits for real time."""
+"""The step of virtual time in ns. At each multiple of the step, the guest waits for real time."""
 SLACK_NS = 20_000_000
-"""Maximum lag of virtual time behind real time, in ns, that the guest catches up by running faster. A lag arises, for
-instance, if the guest's process is woken late. A longer lag is not caught up, because packets would then arrive sooner
+"""The maximum lag of virtual time behind real time, in ns, that the guest catches up by running faster. A lag arises,
+for instance, if the guest's process is woken late. A longer lag is not caught up, because packets would arrive sooner
 than their path allows."""
 
 
 class Pace:
     """Compares virtual time with real time.
 
-    step_ns: Virtual time between two checks.
-    slack_ns: Maximum lag behind real time that virtual time catches up.
-    clock_ns: Function that returns real time, ns.
-    virtual_ns: Virtual time at which the guest waits, or last waited; None: the guest has not waited yet.
-    lost_ns: Lag of virtual time that will not be caught up.
+    step_ns: The virtual time between two checks.
+    slack_ns: The maximum lag behind real time that virtual time catches up.
+    clock_ns: A function that returns real time in ns.
+    virtual_ns: The virtual time at which the guest waits, or last waited. None means that the guest has not waited yet.
+    lost_ns: The lag of virtual time that will not be caught up.
     """
 
     def __init__(
@@ -34,12 +34,12 @@ class Pace:
 
     @property
     def wall_ns(self) -> int:
-        """Real time since the guest first waited, ns; 0 if it has not waited yet."""
+        """The real time since the guest first waited, in ns, or 0 if the guest has not waited yet."""
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
-        """Record that the guest waits at this virtual time, ns. The part of the guest's lag above `slack_ns` is added
-        to `lost_ns`."""
+        """Record that the guest waits at this virtual time, in ns. The part of the guest's lag above `slack_ns` is
+        added to `lost_ns`."""
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
@@ -48,19 +48,20 @@ class Pace:
         self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
-        """Real time that the guest has to wait before it may continue, ns; 0 if it may continue at once.
+        """Return the real time in ns that the guest has to wait before it may continue. 0 means that it may continue at
+        once.
 
-        The guest continues once the end of its next step is in the past, so no packet arrives too early. If the host
-        has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point. Data
-        from the host may therefore put the guest up to one step ahead of real time.
+        The guest continues once the end of its next step is in the past, because no packet may arrive too early. If the
+        host has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point.
+        Data from the host may put the guest up to one step ahead of real time.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Number of steps, without the next one, that real time has already passed. The guest need not wait at these
-        steps, which saves processor time:
+        """Return the number of steps, without the next one, that real time has already passed. The guest need not wait
+        at these steps, which saves processor time:
 
         each wait switches processes twice, which takes milliseconds on a busy machine.
         """

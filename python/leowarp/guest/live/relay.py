@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relays connections of this machine's programs through the guest. The scenario determines the TCP of the connections
-inside the guest; this module only transfers bytes.
+inside the guest. This module only transfers bytes.
 
 Host and guest each buffer at most `WINDOW_BYTES` of a stream for the other. If the guest's TCP accepts no bytes, the
 relay reads none from the program on this machine. If the program on this machine reads no bytes, the relay requests
-none from the guest. The guest's TCP therefore limits the rate in both directions.
+none from the guest. The guest's TCP limits the rate in both directions.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""Real time in s for which the socket to the destination stays open if the guest reset the connection during its
+"""The real time in s for which the socket to the destination stays open after a reset by the guest during the
 handshake."""
 
 
 class Failed(Exception):
-    """TCP in the guest could not establish a connection; `number` is the errno."""
+    """TCP in the guest could not establish a connection. `number` is the errno."""
 
     def __init__(self, number: int) -> None:
         super().__init__(os.strerror(number))
@@ -41,7 +41,7 @@ class Failed(Exception):
 
 @dataclass
 class Stream:
-    """One end of a connection: a socket of this machine, and the state of its flow control with the guest."""
+    """An end of a connection: a socket of this machine, and the state of its flow control with the guest."""
 
     number: int
     socket: socket.socket
@@ -67,13 +67,13 @@ class Connection:
 
 
 class Relay:
-    """All connections; used in one event loop.
+    """All connections of one event loop.
 
     pieces: The guest's directory `in/live/`, in which each `DATA` frame gets a file with its bytes.
-    tell: Sends a frame to the guest. The second argument is True if the guest must receive the frame before its next
-        step.
-    say: Called with a line for each event of a connection.
-    admission: Accepts clients.
+    tell: A function that sends a frame to the guest. The second argument is True if the guest must receive the frame
+        before its next step.
+    say: A function that is called with a line for each event of a connection.
+    admission: The object that accepts clients.
     to_network: Whether destinations may be other machines.
     """
 
@@ -92,14 +92,14 @@ class Relay:
 
     @property
     def count(self) -> int:
-        """Number of connections so far, including connections that have ended."""
+        """The number of connections so far, including connections that have ended."""
         return self._numbers
 
     # ---- doors
 
     def serve(self, door: socket.socket, forward: Forward | None) -> None:
-        """Accept clients at a listening socket. Each connection is forwarded to `forward`; if that is None, the client
-        sends its destination by SOCKS5."""
+        """Accept clients at a listening socket. Each connection is forwarded to `forward`. If `forward` is None, the
+        client sends its destination by SOCKS5."""
         self._start(self._serve(door, forward))
 
     async def _serve(self, door: socket.socket, forward: Forward | None) -> None:
@@ -171,16 +171,16 @@ class Relay:
         self, client: socket.socket, host: str, port: int, slot: Slot,
         before: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:  # fmt: skip
-        """Make a connection of the guest for a client, which owns the connection from then on.
+        """Make a connection of the guest for a client, which owns the connection afterwards.
 
         The relay first connects to the destination. The destination's answer determines whether the far end accepts or
         refuses the guest's handshake. The client learns the answer one round trip of the guest's path later, as on a
         real path.
 
         slot: The client's slot.
-        before: Awaited once the connection is established, before the client receives bytes of the connection.
-        Raises NotAllowed, Unanswered for the same reasons as `dial`. A refusal by the destination raises nothing here,
-        because the guest's TCP reports it (Failed).
+        before: A coroutine that is awaited once the connection is established, before the client receives bytes.
+        Raises NotAllowed or Unanswered for the same reasons as `dial`. If the destination refuses, nothing is raised
+        here, because the guest's TCP reports the refusal (Failed).
         Raises Failed if TCP in the guest cannot connect.
         """
         far: socket.socket | None = None
@@ -343,7 +343,7 @@ class Relay:
         self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run `work` as a task; a failure of the task ends the session."""
+        """Run `work` as a task. A failure of the task ends the session."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)

@@ -20,7 +20,7 @@ PLENTY = 1000
 
 
 class Agent:
-    """Replaces the guest: it establishes every connection at once and transfers bytes without delay."""
+    """Replaces the guest. The agent establishes all connections at once and transfers bytes without delay."""
 
     def __init__(self, pieces):
         self.pieces, self.read = pieces, 0
@@ -140,7 +140,7 @@ class Session:
 
     @property
     def asking(self):
-        """Number of clients whose time limit is running."""
+        """The number of clients whose time limit is running."""
         return len(self.admission._asking)
 
     @property
@@ -150,7 +150,7 @@ class Session:
 
 @pytest.fixture
 def session(tmp_path):
-    """Runs a test's coroutine with a session in which `free()` descriptors are free."""
+    """Run a test's coroutine with a session in which `free()` descriptors are free."""
 
     def run(work, **settings):
         async def whole():
@@ -233,7 +233,7 @@ def test_a_request_of_single_bytes_in_time_is_a_request_and_its_connection_has_n
 
 
 def malformed(rng, request):
-    """Text that the test sends as a request: truncated, with a few changed bytes, or random bytes."""
+    """Return a text that the test sends as a request: truncated, with a few changed bytes, or random bytes."""
     text = bytearray(GREETING + request)
     kind = rng.randrange(3)
     if kind == 0:

@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 PIECES = "live"
-"""Directory in the guest's `in/` with files of bytes that the guest sends (`crates/agent/src/live/relay.rs`)."""
+"""The directory in the guest's `in/` with files of bytes that the guest sends (`crates/agent/src/live/relay.rs`)."""
 
 
 @dataclass(frozen=True)
 class Live:
     """The hosts between which connections run, and the doors through which programs reach them.
 
-    origin, destination: Stations at which connections of this machine's programs begin, and at which they leave the
+    origin, destination: The stations at which connections of this machine's programs begin, and at which they leave the
         guest.
-    congestion_control: Congestion control of both ends; by default the kernel's.
-    doors: sequence of (socket, Forward or None). For each door, a listening socket and the destination of its
-        connections; None means a SOCKS5 proxy.
+    congestion_control: The congestion control of both ends, by default the kernel's.
+    doors: sequence of (socket, Forward or None). Each door has a listening socket and the destination of its
+        connections. None means a SOCKS5 proxy.
     to_network: Whether destinations may be other machines.
-    tally: Counts clients that reach a limit during the session.
+    tally: The counter of clients that reach a limit during the session.
     """
 
     origin: str
@@ -50,7 +50,7 @@ class Live:
     tally: Tally = field(default_factory=Tally)
 
     def described(self, host_numbers: Mapping[str, int]) -> dict[str, Any]:
-        """The section `live` of `setup.json` (design/interfaces.md, section 4)."""
+        """Return the section `live` of `setup.json` (design/interfaces.md, section 4)."""
         return {
             "from": host_numbers[host_node(self.origin)],
             "to": host_numbers[host_node(self.destination)],
@@ -64,14 +64,14 @@ def run_live(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, live: Live, pace: Pace,
     say: Callable[[str], None], on_time: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Run the session; return when it ends.
+    """Run the session until it ends.
 
-    plan: The plan of the run; its own flows also run.
-    run_dir: Directory in which the guest works.
+    plan: The plan of the run. Its own flows also run.
+    run_dir: The directory in which the guest works.
     pace: The object that keeps virtual time at the pace of real time. The function `on_time`, which is called whenever
         the guest waits for real time, may read this object.
-    say: Called with a line for each event of a connection. `say` and `on_time` are called in another thread than the
-        caller's. At the end, `say` also receives the complaints of the guest's kernel.
+    say: A function that is called with a line for each event of a connection. `say` and `on_time` are called in another
+        thread than the caller's. At the end, `say` also receives the complaints of the guest's kernel.
     Raises LeowarpError for the same reasons as `drive`.
     Raises KeyboardInterrupt if the user ends the session.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to a SOCKS5 proxy, and its answers: RFC 1928, CONNECT without authentication."""
+"""The requests to a SOCKS5 proxy, and its answers: RFC 1928, CONNECT without authentication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Write = Callable[[bytes], Awaitable[None]]
 
 
 class Reply(IntEnum):
-    """Values of the field REP (RFC 1928, section 6)."""
+    """The values of the field REP (RFC 1928, section 6)."""
 
     SUCCEEDED = 0
     GENERAL_FAILURE = 1
@@ -33,8 +33,8 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """The request is not SOCKS, or asks for something that this proxy does not offer. `reply` is the proxy's answer;
-    None if the proxy sends no answer."""
+    """The request is not SOCKS, or asks for something that this proxy does not offer. `reply` is the proxy's answer.
+    None means that the proxy sends no answer."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)
@@ -42,9 +42,9 @@ class SocksError(Exception):
 
 
 def reply_of(number: int) -> Reply:
-    """The reply for a failed connection, from the errno `number` of TCP in the guest.
+    """Return the reply for a failed connection, from the errno `number` of TCP in the guest.
 
-    RFC 1928 has no reply for an unanswered handshake; "TTL expired" is the usual choice.
+    RFC 1928 has no reply for an unanswered handshake. "TTL expired" is the usual choice.
     """
     return {
         errno.ECONNREFUSED: Reply.REFUSED,
@@ -55,18 +55,18 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """Bytes of a reply. The bound address in the reply is always 0.0.0.0:0, because an address inside the guest is
-    useless outside. RFC 1928 has no value for "no address"."""
+    """Return the bytes of a reply. The bound address in the reply is always 0.0.0.0:0, because an address inside the
+    guest is useless outside."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 
 async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
-    """The destination in a client's request: host (a name or an address) and port.
+    """Read the destination in a client's request: host (a name or an address) and port.
 
     Parameters
     ----------
     exactly, write : callable
-        Functions that read a given number of bytes from the client, and that send bytes to the client.
+        The functions that read a given number of bytes from the client, and that send bytes to the client.
 
     Raises
     ------

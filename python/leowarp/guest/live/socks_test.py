@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that SOCKS5 clients and the proxy exchange by RFC 1928."""
+"""The bytes that SOCKS5 clients and the proxy exchange by RFC 1928."""
 
 import asyncio
 import errno
@@ -10,7 +10,7 @@ from leowarp.guest.live.socks import Reply, SocksError, answer, reply_of, reques
 
 
 def asked(text: bytes) -> tuple[tuple[str, int], bytes]:
-    """The destination that a client requests by `text`, and the bytes that the proxy answers."""
+    """Return the destination that a client requests by `text`, and the bytes that the proxy answers."""
     left, answers = bytearray(text), bytearray()
 
     async def exactly(count: int) -> bytes:

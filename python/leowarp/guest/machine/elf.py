@@ -18,7 +18,7 @@ _EM_X86_64 = 62
 
 
 def is_static_address_program(path: Path) -> bool:
-    """Whether a file is an x86-64 ELF program with fixed addresses, as User Mode Linux is.
+    """Return whether a file is an x86-64 ELF program with fixed addresses, as User Mode Linux is.
 
     Raises OSError if the file cannot be read.
     """
@@ -36,13 +36,13 @@ _MACHINES = {
     3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
     243: "RISC-V",
 }  # fmt: skip
-"""Values of e_machine (elf.h) for the processors that Debian supports."""
+"""The values of e_machine (elf.h) for the processors that Debian supports."""
 
 
 def machine_of(head: bytes) -> int | None:
-    """The processor of a program (e_machine), or None if it is not an ELF program.
+    """Return the processor of a program (e_machine), or None if it is not an ELF program.
 
-    head: At least the first 20 bytes of the file.
+    head: The first bytes of the file, at least 20.
     """
     if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
         return None
@@ -51,7 +51,7 @@ def machine_of(head: bytes) -> int | None:
 
 
 def machine_name(machine: int) -> str:
-    """Common name of a processor.
+    """Return the common name of a processor.
 
     >>> machine_name(183)
     'ARM64'
@@ -73,7 +73,7 @@ class Section:
 
     @property
     def end(self) -> int:
-        """Offset in the file of the first byte after the section."""
+        """The offset in the file of the first byte after the section."""
         return self.offset + self.size_bytes
 
 
@@ -81,9 +81,9 @@ class Section:
 class Target:
     """The target of a pointer in an ELF file.
 
-    name: Name of the symbol, if the pointer refers to a symbol.
-    address: Address of the target in memory, for a linked program.
-    offset: Offset of the target in this file; None: the target is in another file.
+    name: The name of the symbol, if the pointer refers to a symbol.
+    address: The address of the target in memory, for a linked program.
+    offset: The offset of the target in this file. None means that the target is in another file.
     """
 
     name: str | None
@@ -94,7 +94,7 @@ class Target:
 class Elf:
     """An ELF-64 file: linked (a kernel program) or not yet linked (a kernel module).
 
-    Raises struct.error, IndexError, ValueError if the file is not an ELF-64 file. Names are read from the file only
+    Raises struct.error, IndexError or ValueError if the file is not an ELF-64 file. Names are read from the file only
     when they are needed.
     """
 
@@ -109,15 +109,15 @@ class Elf:
         self.is_linked = struct.unpack_from("<H", self.data, 16)[0] != _ET_REL
 
     def text(self, offset: int) -> str:
-        """The zero-terminated string at an offset in the file."""
+        """Return the zero-terminated string at an offset in the file."""
         return self.data[offset : self.data.index(b"\0", offset)].decode("ascii", "replace")
 
     def section(self, name: str) -> Section | None:
-        """The first section called `name`; None if there is none."""
+        """Return the first section called `name`, or None."""
         return next((section for section in self.sections if section.name == name), None)
 
     def pointer(self, offset: int) -> Target:
-        """The target of the pointer (8 bytes) at an offset in the file."""
+        """Return the target of the pointer (8 bytes) at an offset in the file."""
         if not self.is_linked:
             return self._relocations.get(offset, Target(None, None, None))
         (address,) = struct.unpack_from("<Q", self.data, offset)
@@ -128,7 +128,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Target of each pointer that the linker must fill in, by the pointer's offset in the file."""
+        """Return the target of each pointer that the linker must fill in, by the pointer's offset in the file."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -146,12 +146,13 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Address of each of the `names` in the program's symbol table; empty if the program is stripped.
+    """Return the address of each of the `names` in the program's symbol table. The dict is empty if the program is
+    stripped.
 
-    path: An ELF-64 program; for another file the result is meaningless, or struct.error is raised.
-    names: Names of variables, including static ones.
-    Returns: Virtual addresses. The addresses are also valid in the running process, because the program is linked at
-        fixed addresses.
+    path: An ELF-64 program. For another file the result is meaningless, or struct.error is raised.
+    names: The names of variables, including static ones.
+    Returns: The virtual addresses. The addresses are also valid in the running process, because the program is linked
+        at fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

@@ -27,10 +27,10 @@ DISK_NEEDED_BYTES = 64 * MIB
 
 @dataclass(frozen=True)
 class Check:
-    """One requirement, met or not.
+    """A requirement, met or not.
 
     found, needed: The value found on this machine, and the required value.
-    mend: What to type or to change if the requirement is not met.
+    mend: The remedy, which says what to type or to change if the requirement is not met.
     """
 
     name: str
@@ -41,9 +41,9 @@ class Check:
 
 
 def demand(checks: list[Check], attempted: str) -> None:
-    """Raise one HostError that names every failed check, with the remedy for each.
+    """Raise one HostError that names all failed checks, with the remedy for each.
 
-    attempted: The action that needs the checks, as the message names it: "booting the guest".
+    attempted: The action that needs the checks, for the message: "booting the guest".
     Raises HostError if at least one check failed.
     """
     failed = [check for check in checks if not check.ok]
@@ -56,14 +56,14 @@ def demand(checks: list[Check], attempted: str) -> None:
 
 
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
-    """The directory for the guest's memory file, and the check that reports this choice.
+    """Return the directory for the guest's memory file, and the check that reports this choice.
 
     The choice is the first directory that is writable, allows execution and has `memory_bytes` free, in this order:
-    $TMPDIR, /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
+    $TMPDIR, /dev/shm, /tmp, /var/tmp, `others`. A tmpfs is fastest, but any file system works.
 
-    memory_bytes: Size of the guest's memory. The file is sparse, but a guest that touches more than the available space
-        dies of a bus error.
-    others: Further directories, which are tried last.
+    memory_bytes: The size of the guest's memory. The file is sparse, but a guest that touches more than the available
+        space dies of a bus error.
+    others: The directories that are tried last.
     """
     tried = []
     named = os.environ.get("TMPDIR")
@@ -81,7 +81,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """The reason why a directory cannot hold the guest's memory file; None if it can. The test maps a file in the same
+    """Return the reason why a directory cannot hold the guest's memory file, or None. The test maps a file in the same
     way as User Mode Linux."""
     if not directory.is_dir():
         return "does not exist"
@@ -101,13 +101,13 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
 
 
 def free_space_bytes(directory: Path) -> int:
-    """Bytes that a user other than root can still write to the file system of `directory`."""
+    """Return the bytes that a user other than root can still write to the file system of `directory`."""
     status = os.statvfs(directory)
     return status.f_bavail * status.f_frsize
 
 
 def disk(directory: Path) -> Check:
-    """Whether the run directory has enough free space for the records of a short run."""
+    """Check whether the run directory has enough free space for the records of a short run."""
     free_bytes = free_space_bytes(directory)
     return Check(
         "space for the run",
@@ -119,7 +119,7 @@ def disk(directory: Path) -> Check:
 
 
 def memory(memory_bytes: int) -> Check:
-    """Whether the machine has enough available memory for all of the guest's memory."""
+    """Check whether the machine has enough available memory for all of the guest's memory."""
     available = available_memory_bytes()
     return Check(
         "memory",
@@ -131,11 +131,11 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Checks of the resource limits (ulimit) that would end the guest without a message: file size (SIGXFSZ on the
-    memory file) and address space (ENOMEM).
+    """Return the checks of the resource limits (ulimit) that would end the guest without a message. The limits are file
+    size (SIGXFSZ on the memory file) and address space (ENOMEM).
 
-    memory_bytes: Size of the guest's memory. The memory file has this size, and the address space must be larger than
-        `memory_bytes`.
+    memory_bytes: The size of the guest's memory. The memory file has this size, and the address space must be larger
+        than `memory_bytes`.
     """
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
@@ -159,7 +159,8 @@ def limits(memory_bytes: int) -> list[Check]:
 
 @functools.cache
 def ptrace() -> Check:
-    """Whether a process may trace its own child. User Mode Linux traces its children to run the guest's programs."""
+    """Check whether a process may trace its own child. User Mode Linux traces its children to run the guest's
+    programs."""
     # The options -I -S isolate Python, so that the answer depends only on the kernel and not on the user's settings.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
@@ -176,14 +177,14 @@ def ptrace() -> Check:
 
 
 def program(path: Path, name: str) -> Check:
-    """Whether a program exists and may be run."""
+    """Check whether a program exists and may be run."""
     state = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
     ok = state == str(path)
     return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
 
 
 def tool(name: str, package: str, directories: str | None = None) -> Check:
-    """Whether a command is on the PATH, or in `directories`, a string in PATH's form. The check's remedy is to install
+    """Check whether a command is on the PATH, or in `directories`, a string in PATH's form. The remedy is to install
     the Debian package `package`."""
     path = shutil.which(name, path=directories)
     lacking = "not on the PATH" if directories is None else f"not in {directories}"
@@ -191,5 +192,5 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """The command that installs Debian packages."""
+    """Return the command that installs Debian packages."""
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

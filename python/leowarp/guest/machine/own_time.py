@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits for processes; the limits do not depend on the machine's speed and load.
+"""Time limits for processes. The limits do not depend on the machine's speed and load.
 
-By real time alone, a process that waits for a free processor looks like one that hangs. The kernel's process states
-distinguish a process that waits from a process that hangs. A hanging process sleeps, or uses processor time without
-end. A process that waits for a processor is ready to run.
+By real time alone, a process that waits for a processor looks like a hanging process. The kernel's process states
+distinguish both. A hanging process sleeps, or uses processor time without end. A process that waits for a processor is
+ready to run.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dataclasses import dataclass
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 AWAKE = frozenset("RDT")
-"""States of a thread (proc(5)) that does not sleep voluntarily: it runs or is ready to run, waits for the disk, or is
-stopped by a signal. State `t`, stopped by its tracer, is not in the set: a guest's process in this state waits for the
-guest's kernel."""
+"""The states of a thread (proc(5)) that does not sleep voluntarily. The thread runs or is ready to run, waits for the
+disk, or is stopped by a signal. State `t`, stopped by its tracer, is not in the set. A guest's process in this state
+waits for the guest's kernel."""
 
 LONGEST_STEP_S = 1.0
-"""Longest sleep, in s, that counts between two samples. If samples are further apart, the sampling process itself may
-have been stopped, or have waited for a processor."""
+"""The longest sleep, in s, that counts between two samples. If samples are further apart, the sampling process itself
+may have been stopped, or have waited for a processor."""
 
 POLL_S = 0.02
 
@@ -35,8 +35,8 @@ class Look:
     """A sample of one process from /proc/PID/stat: its parent, its processor time, and whether any of its threads is
     awake.
 
-    `has_ended`: no thread of the process runs any more, even if its parent has not reaped it. `reaped_s`: the processor
-    time of ended children for which the process has waited.
+    `has_ended` means that no thread of the process runs any more, even if its parent has not reaped it. `reaped_s` is
+    the processor time of ended children for which the process has waited.
     """
 
     parent: int
@@ -47,7 +47,7 @@ class Look:
 
 
 def look_at(pid: int) -> Look | None:
-    """A sample of process `pid`; None if there is no such process."""
+    """Return a sample of process `pid`, or None if there is no process."""
     try:
         fields = _fields(f"/proc/{pid}/stat")
         state, threads = fields[0], int(fields[17])
@@ -62,7 +62,7 @@ def look_at(pid: int) -> Look | None:
 
 
 def _fields(path: str) -> list[str]:
-    """Fields of a stat file of proc(5), from field 3 (the state) on."""
+    """Return the fields of a stat file of proc(5), from field 3 (the state) on."""
     # The file is read with plain open: a Path and a text decoder would be half of a sample's cost, and a guest is
     # sampled ten times per second.
     with open(path, "rb", buffering=0) as file:
@@ -71,7 +71,7 @@ def _fields(path: str) -> list[str]:
 
 
 def _any_awake(pid: int) -> bool:
-    """Whether any thread of a process is awake, except the thread that calls this function."""
+    """Return whether any thread of a process is awake, except the thread that calls this function."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
@@ -80,12 +80,13 @@ def _any_awake(pid: int) -> bool:
 
 
 def everything() -> dict[int, Look]:
-    """Samples of all processes of this machine, by process id."""
+    """Return the samples of all processes of this machine, by process id."""
     return {int(entry): look for entry in os.listdir("/proc") if entry.isdigit() and (look := look_at(int(entry)))}
 
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
-    """Samples of the processes `roots` and of all their descendants that have not ended, selected from `looks`."""
+    """Return the samples of the processes `roots` and of all their descendants that have not ended, selected from
+    `looks`."""
     # Without this filter, a process that has ended but is not reaped would count as a sleeping process, because it
     # still names its parent.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
@@ -105,10 +106,10 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 class OwnTime:
     """Counts the time in which processes and their descendants could have run, from the first sample on.
 
-    cpu_s: Processor seconds that the processes used. For a process that has ended, time after its last sample is
+    cpu_s: The processor seconds that the processes used. For a process that has ended, time after its last sample is
         missing.
-    asleep_s: Seconds between samples in which all the processes slept. Time does not count if a process was ready to
-        run, waited for the disk, or was stopped.
+    asleep_s: The seconds between samples in which all the processes slept. Time does not count if a process was ready
+        to run, waited for the disk, or was stopped.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -120,13 +121,13 @@ class OwnTime:
 
     @property
     def total_s(self) -> float:
-        """Sum of `cpu_s` and `asleep_s` at the last sample, s."""
+        """The sum of `cpu_s` and `asleep_s` at the last sample, in s."""
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Take a new sample, or use the samples in `looks` instead. Returns whether any of the processes still exists.
+        """Take a new sample, or use the samples in `looks`, and return whether any of the processes still exists.
 
-        looks: Samples by process id, as from `everything`; children of other processes are ignored.
+        looks: The samples by process id, as from `everything`. Children of other processes are ignored.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
         # The time limit starts with the first sample, so earlier processor time does not count.
@@ -142,7 +143,7 @@ class OwnTime:
 
 
 def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> None:
-    """Wait for `children` to end; kill each that has used `patience_s` of own time (`OwnTime`)."""
+    """Wait for `children` to end, and kill each child that has used `patience_s` of own time (`OwnTime`)."""
     waited = [(child, OwnTime([child.pid])) for child in children]
     while waited := [(child, own) for child, own in waited if child.poll() is None]:
         looks = everything()

@@ -3,8 +3,8 @@
 
 For each system call of a guest, the host switches about twelve times between two processes. A switch on one processor
 takes microseconds. On two processors, each switch wakes an idle processor, which takes ten times as long on a virtual
-machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on one. The
-choice of processor does not change results, because the guest cannot observe it.
+machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on one
+processor. The choice of processor does not change results, because the guest cannot observe it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 
 # Virtual time never waits for real time, so a guest that is alone on its processor uses the whole processor.
 STARVED_RATIO = 0.7
-"""A guest that gets a smaller share of its processor competes with other work, and moves to another processor."""
+"""The share of its processor below which a guest competes with other work, and moves to another processor."""
 
 # The share of the processor is measured over a window so long that one wait for the disk does not move a guest.
 WINDOW_S = 3.0
@@ -25,8 +25,8 @@ WINDOW_S = 3.0
 class Processor:
     """A processor that no other guest of this machine uses, if there are enough processors.
 
-    Each processor has a name in the kernel's abstract socket space. The process that binds the name owns the processor,
-    until that process ends. `family` is the prefix of the names; only guests with the same prefix avoid each other's
+    Each processor has a name in the kernel's abstract socket space. The process that binds the name owns the processor
+    until the process ends. `family` is the prefix of the names. Only guests with the same prefix avoid each other's
     processors.
     """
 
@@ -39,8 +39,8 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first candidate whose name is free. Returns False if no name is free; in this case, the guest
-        continues on its present processor."""
+        """Take the first candidate whose name is free. The result is False if no name is free, and the guest continues
+        on its present processor."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,
             # however the process ends, so no file remains.
@@ -58,7 +58,7 @@ class Processor:
         return False
 
     def keep(self, pids: Iterable[int]) -> None:
-        """Restrict these processes, and those that they will start, to the processor."""
+        """Restrict these processes, and the processes that they will start, to the processor."""
         # If no processor was free, there are more guests than processors. The host's scheduler distributes many guests
         # better than a fixed choice.
         if self._number is None:
@@ -69,11 +69,12 @@ class Processor:
                 os.sched_setaffinity(pid, {self._number})
 
     def starved(self, wall_s: float, cpu_s: float) -> bool:
-        """Whether the guest should move: it recently got too little of its processor, and another processor is free.
+        """Return whether the guest should move. The guest should move if it recently got too little of its processor,
+        and another processor is free.
 
-        wall_s, cpu_s: Real time, and the guest's processor time so far.
-        Returns: True if another processor was taken; the caller must then restrict the guest's processes to that
-            processor (`keep`).
+        wall_s, cpu_s: The real time, and the guest's processor time so far.
+        Returns: True if another processor was taken. The caller must restrict the guest's processes to this processor
+            (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)

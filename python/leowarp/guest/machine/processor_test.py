@@ -17,13 +17,13 @@ needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one pro
 
 @pytest.fixture
 def sleeper(spawn):
-    """A process that sleeps as long as the test lasts."""
+    """Start a process that sleeps as long as the test lasts."""
     return spawn([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE).pid
 
 
 @pytest.fixture
 def processor():
-    """Makes `Processor` objects, and releases them at the end."""
+    """Make `Processor` objects, and release them at the end."""
     with ExitStack() as held:
         yield lambda: held.enter_context(closing(Processor(FAMILY)))
 

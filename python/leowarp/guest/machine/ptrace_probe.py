@@ -7,8 +7,8 @@ import sys
 
 PTRACE_TRACEME = 0
 SIGKILL, SIGSTOP = 9, 19
-"""Signals on Linux (signal(7)). The module `signal` is not imported, because the import takes as long as the rest of
-this program."""
+"""The signals on Linux (signal(7)). The module `signal` is not imported, because the import takes as long as the rest
+of this program."""
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs other programs: make, which starts compilers, and programs from which a short output is read."""
+"""Runs other programs: make, which starts compilers, and programs with a short output."""
 
 import os
 import selectors
@@ -14,16 +14,16 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
-"""Limit of a program's output in bytes, far above the length of a version line or of a kernel's configuration. leowarp
-ends a program that prints more than this limit."""
+"""The limit of a program's output in bytes, far above the length of a version line or a configuration. A program that
+prints more is ended."""
 MOST_S = 20.0
-"""Limit of a program's own time (`OwnTime`) in s. A limit in real time would also end correct programs on a busy
+"""The limit of a program's own time (`OwnTime`) in s. A limit in real time would also end correct programs on a busy
 machine."""
 
 
 def output_of(*command: str) -> str:
-    """Standard output of a program. The size of the output and the program's time are limited, because the user may
-    name any program.
+    """Return the standard output of a program. The size of the output and the program's time are limited, because the
+    user may name any program.
 
     *command: A name on the PATH or a path, and the arguments.
     Raises HostError if the program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its
@@ -56,8 +56,7 @@ def output_of(*command: str) -> str:
 
 
 def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str]:
-    """Standard output and standard error of a process; the function returns when the process has ended and `returncode`
-    is set."""
+    """Return the standard output and standard error of a process, once it has ended and `returncode` is set."""
     assert process.stdout is not None
     assert process.stderr is not None
     # Both pipes are read at once: otherwise a program that fills the unread pipe would wait for ever.
@@ -99,11 +98,11 @@ def own_session(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Start a program and yield it; its standard output and standard error are one text stream. At the end of the
+    """Start a program and yield it. Its standard output and standard error are one text stream. At the end of the
     `with` block, the program and all processes that it started are ended.
 
-    The processes are also ended if the block ends by an exception, such as Ctrl-C or a full disk. The program has its
-    own session, so that all its processes can be signalled at once.
+    The processes are also ended if the block ends by an exception (examples: Ctrl-C, a full disk). The program has its
+    own session, which allows to signal all its processes at once.
     """
     with subprocess.Popen(
         command,

@@ -34,9 +34,9 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Calls:
-    """System calls of all programs since boot.
+    """The system calls of all programs since boot.
 
-    last: Names of the latest calls, at most 8, from oldest to newest.
+    last: The names of the latest calls, at most 8, from oldest to newest.
     """
 
     count: int
@@ -44,7 +44,7 @@ class Calls:
 
 
 def calls_in(raw: bytes) -> Calls:
-    """The calls recorded in `raw`, which are the `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
+    """Return the calls recorded in `raw`, which are the `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
     count, *words = _LAYOUT.unpack(raw)
     numbers = words[1::2]
     newest = range(max(0, count - _KEPT), count)
@@ -52,10 +52,10 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Two texts for a message: the system calls that programs made while virtual time paused, and the remedy.
+    """Return two texts for a message: the system calls that programs made while virtual time paused, and the remedy.
 
-    then, now: System calls until the last advance of virtual time, and until the present; None if they could not be
-        read.
+    then, now: The system calls until the last advance of virtual time, and until the present. None means that they
+        could not be read.
     """
     if then is None or now is None:
         return "", (

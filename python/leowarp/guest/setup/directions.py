@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of link directions, in the guest's form: `links[].directions` of `setup.json` and `tables.bin`
+"""The settings of link directions, in the guest's form: `links[].directions` of `setup.json` and `tables.bin`
 (design/interfaces.md, section 13).
 
-Tables may have millions of rows, so rows are processed as columns and never become Python objects.
+Tables may have millions of rows. Rows are processed as columns and never become Python objects.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.setup.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
-"""A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel; only a channel uses
+"""A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel. Only a channel uses
 `loss`."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""Value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
+"""The value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""Loss value at which every packet is lost. Smaller loss values are probabilities in units of 2^-32, which the guest
-compares with a random u32."""
+"""The loss value at which all packets are lost. Smaller loss values are probabilities in units of 2^-32, which the
+guest compares with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""For each kind of event that sets a quantity: the kind of table that sets this quantity for the run's whole
-duration."""
+"""A dict of event kind -> table kind that sets the same quantity for the whole run."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Settings that the timeline makes for link directions.
+    """The settings that the timeline makes for link directions.
 
-    capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. Rows of all tables, ordered by direction; within a direction the capacity comes
-        before the channel; within a table by time.
-    queues: For each direction with its own queueing discipline: the discipline in the form for `setup.json`.
+    capacity_rows, channel_rows: int64 (directions,). The number of rows of each direction's tables.
+    rows: structured, dtype `ROW`. The rows of all tables, ordered by direction. Within a direction, the capacity comes
+        before the channel. Within a table, the order is by time.
+    queues: A dict of each direction with its own queueing discipline -> the discipline in the form for `setup.json`.
     """
 
     capacity_rows: np.ndarray
@@ -49,9 +48,9 @@ class Directions:
 
     @classmethod
     def of_timeline(cls, timeline: pa.Table, network: Network) -> Directions:
-        """Tables and queues of all directions.
+        """Return the tables and queues of all directions.
 
-        timeline: Table sorted by time, with the columns of `timeline.schema`.
+        timeline: A table sorted by time, with the columns of `timeline.schema`.
         Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link of another
             discipline than leolink, or if an event sets a quantity that a table of the same direction sets.
         """
@@ -74,10 +73,11 @@ class Directions:
         return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
-        """Entry `directions` of a link; None if both directions have only defaults.
+        """Return the entry `directions` of a link, or None if both directions have only defaults.
 
-        in_order: False if packets may overtake; None if the timeline has no such column, as in older runs.
-        probe_bytes: IP length of the probes that measured the delays; the delays include the probes' transmission time.
+        in_order: Whether packets keep their order. None means that the timeline has no column for it, as in older runs.
+        probe_bytes: The IP length of the probes that measured the delays. The delays include the probes' transmission
+            time.
         Returns: list of two dict, or None. The first dict is for the direction from a to b, the second for the
             direction from b to a. Each dict has only values that differ from the agent's defaults.
         """
@@ -97,14 +97,14 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Records for `tables.bin` with the times of `rows`; all other fields are 0."""
+    """Return records for `tables.bin` with the times of `rows`. All other fields are 0."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
-    """Records of capacities: bit/s, and `UNSHAPED` where the timeline has null.
+    """Return the records of capacities: bit/s, and `UNSHAPED` where the timeline has null.
 
     Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
     """
@@ -120,7 +120,7 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
-    """Records of channels: delay in ns, and loss in units of 2^-32.
+    """Return the records of channels: delay in ns, and loss in units of 2^-32.
 
     Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
     """
@@ -140,8 +140,8 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """Queueing disciplines of the directions that have a discipline of their own. The keys are directions, the values
-    are disciplines in the agent's form."""
+    """Return the queueing disciplines of the directions that have a discipline of their own. The keys are directions,
+    and the values are disciplines in the agent's form."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -165,7 +165,7 @@ def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     """Check that each table begins at 0 and has one row per instant. The kernel searches a table by time and uses the
-    last row at or before that time."""
+    last row at or before the searched time."""
     if not len(place):
         return
     # One comparison checks all tables, because the rows of a table are consecutive. `place` is constant within a table,
@@ -186,8 +186,8 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
 
 
 def _check_disciplines(directions: Directions, network: Network) -> None:
-    """Check that only links of discipline leolink have tables and queues. netem supports no tables, and no other
-    discipline can replace netem's queue."""
+    """Check that only links of discipline leolink have tables and queues. netem supports no tables, and nothing can
+    replace netem's queue."""
     own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
     for direction in {*own, *directions.queues}:

@@ -23,7 +23,7 @@ WIRE = LinkKind(kind="wire", discipline="leolink", on_down="drain", overhead_byt
 
 
 def access(**changed) -> Events:
-    """Events of a path with four nodes: two hosts, a terminal and its gateway."""
+    """Return the events of a path with four nodes: two hosts, a terminal and its gateway."""
     common = {"kind": "gsl", "discipline": "leolink", "on_down": "drop", "overhead_bytes": 14, "limit_pkts": 500}
     made = Events(NAMES)
     for node, kind in enumerate(("host", "router", "router", "host")):
@@ -125,7 +125,7 @@ def test_only_leolink_has_tables() -> None:
 
 
 def bytecodes(work: Callable[[], object]) -> int:
-    """Number of Python bytecode instructions that `work` executes."""
+    """Return the number of Python bytecode instructions that `work` executes."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Callable:

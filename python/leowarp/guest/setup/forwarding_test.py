@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests networks whose packets the kernel forwards because, on some path between two hosts, no link has a rate."""
+"""Tests of networks in which the kernel forwards the packets, because on some path between two hosts no link has a
+rate."""
 
 import pytest
 
@@ -17,8 +18,8 @@ def link(kind, discipline):
 
 
 def timeline(there_bps, back_bps=None, *, discipline="leolink", later_bps=()):
-    """Timeline of two hosts, their stations A and B, and a router between the stations. `there_bps` has the rate of
-    each hop from A to B, `back_bps` the rate of each hop from B to A."""
+    """Return the timeline of two hosts, their stations A and B, and a router between the stations. `there_bps` has the
+    rate of each hop from A to B, `back_bps` the rate of each hop from B to A."""
     events = Events(list(NAMES))
     for number, kind in enumerate(("host", "ground", "router", "ground", "host")):
         events.node(number, kind)

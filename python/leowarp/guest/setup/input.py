@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Input of the guest: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
+"""The input of the guest: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
 
-Timelines may have millions of events, so events are processed as columns and never become Python objects.
+Timelines may have millions of events. Events are processed as columns and never become Python objects.
 """
 
 import json
@@ -32,21 +32,21 @@ EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), 
 # Kinds of events, numbered as in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
-"""Version of the input's format. The agent rejects an input of another version, because kernel image and library may
-come from different installations."""
+"""The version of the input's format. The agent rejects other versions, because kernel image and library may come from
+different installations."""
 NONE = 0xFFFFFFFF
-"""Value that means no direction, no path or no change: the largest u32, as in the guest's records
+"""The value for no direction, no path or no change. The value is the largest u32, as in the guest's records
 (design/interfaces.md, section 4)."""
 # Length of an Ethernet header. The kernel's qdiscs count the Ethernet header, whereas a plan's overhead is added to the
 # IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
-"""Directory of the user's modules in the guest's `in/`."""
+"""The directory of the user's modules in the guest's `in/`."""
 ROOTS = "roots"
-"""Directory in the guest's `in/` with symbolic links. Each link points to the root of one flow's programs."""
+"""The directory of symbolic links in the guest's `in/`. Each link points to the root of one flow's programs."""
 PROGRAMS_WRITE_TO = "/run/leowarp"
-"""Value of the placeholder `{run_dir}` in the guest's command lines. `crates/agent/src/programs/root.rs` mounts this
-directory."""
+"""The value of the placeholder `{run_dir}` in the guest's command lines. `crates/agent/src/programs/root.rs` mounts
+this directory."""
 PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS_ENVIRONMENT = {
     "PATH": PROGRAMS_PATH,
@@ -61,24 +61,23 @@ PROGRAMS_ENVIRONMENT = {
     # number for its hashes at the start.
     "PYTHONHASHSEED": "0",
 }
-"""All environment variables of a program, unless the flow sets further ones. The variables have the same values on
-every machine."""
+"""The environment variables of each program, with the same values on every machine. A flow may set further ones."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is created if missing.
 
-    `tables.bin` is written only if there are tables. The setup contains only names of the user's modules; `put_modules`
-    copies the files.
+    `tables.bin` is written only if there are tables. The setup contains only the names of the user's modules.
+    `put_modules` copies the files.
 
     plan: The plan, which defines flows, hosts, modules and observations.
-    timeline: Table with the columns of `timeline.schema`, sorted by time.
+    timeline: A table with the columns of `timeline.schema`, sorted by time.
     directory: The guest's `in/`, or a subdirectory for one of several inputs.
-    by_hand: Function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
-        argument of the function is a dict of host numbers by node name.
-    Raises ScenarioError if the timeline is not sorted, names a node or a link that it does not create, or sets a
-    quantity of a direction by a table and by events.
+    by_hand: A function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
+        function's argument is a dict of host numbers by node name.
+    Raises ScenarioError if the timeline is not sorted, names an unknown node or link, or sets a quantity of a direction
+    both by a table and by events.
     """
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
@@ -101,7 +100,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of a timeline's events in order of time, except events that are part of `setup.json` or `tables.bin`.
+    """Return the records of a timeline's events in order of time, except events in `setup.json` or `tables.bin`.
 
     Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4, describes the fields.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
@@ -133,8 +132,8 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in the records of events that bring links up or down: a = link; value = 1 if packets in the link's queue are
-    lost when the link goes down."""
+    """Fill in the records of events that bring links up or down. The field a is the link. The value is 1 if the link
+    loses its queue when it goes down."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -160,14 +159,14 @@ def _fill_value(kind: int, column: str):
 
 
 def distributions(timeline: pa.Table) -> list[str]:
-    """Distinct distributions in a timeline's jitter events, in order of first appearance."""
+    """Return the distinct distributions of a timeline's jitter events, in order of first appearance."""
     if "distribution" not in timeline.column_names:
         return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
     return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
 
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
-    """Tables from which netem samples delays, in the order of their numbers in jitter events.
+    """Return the tables from which netem samples delays, in the order of their numbers in jitter events.
 
     Raises ScenarioError if an event names the distribution `table`, but the timeline's metadata has none.
     """
@@ -229,10 +228,10 @@ _FILL = {
 
 
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
-    """`setup.json` as a dict.
+    """Return `setup.json` as a dict.
 
-    network: Numbers of nodes, hosts and links, which the setup contains.
-    directions: Settings of directions; None: computed from the timeline.
+    network: The numbers of nodes, hosts and links.
+    directions: The settings of directions. None means that they are computed from the timeline.
     Returns: Keys as in design/interfaces.md, sections 4, 13, 15 and 18. A value that the plan does not set is None.
     """
     if directions is None:
@@ -287,8 +286,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Settings of `[cures]`, by which nodes and hosts act at route changes, in the agent's form; empty without
-    cures."""
+    """Return the settings of `[cures]` in the agent's form, or an empty dict without cures."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
@@ -314,8 +312,8 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def address(host: int, family: str = "ipv4") -> str:
-    """Address of the host with number `host`. IPv4 addresses are 10.1.x.y from 10.1.0.1 on, without y = 0 and y = 255;
-    IPv6 addresses are fd00::1:1 and so on.
+    """Return the address of the host with number `host`. IPv4 addresses are 10.1.x.y from 10.1.0.1 on, without y = 0
+    and y = 255. IPv6 addresses are fd00::1:1 and so on.
 
     >>> address(0), address(253), address(254)
     ('10.1.0.1', '10.1.0.254', '10.1.1.1')
@@ -328,8 +326,8 @@ def address(host: int, family: str = "ipv4") -> str:
 
 
 def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
-    """Entry of one host in the setup. A host that the plan does not name, for instance one in a chain, has the kernel's
-    default settings."""
+    """Return the entry of one host in the setup. A host that the plan does not name, for instance one in a chain, has
+    the kernel's default settings."""
     common = {"node": node, "address": own_address}
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
@@ -337,8 +335,8 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
 
 
 def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    """Additional fields of a host node that is a further interface of another host. Both nodes share a namespace, whose
-    sysctls the other host sets."""
+    """Return the additional fields of a host node that is a further interface of another host. Both nodes share a
+    namespace, whose sysctls the other host sets."""
     if node not in joined:
         return {}
     own = hosts.get(joined[node])
@@ -347,10 +345,10 @@ def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: di
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """The kernel modules of a plan, as entries of the setup. Modules from the user's files come first, then modules of
-    the guest kernel.
+    """Return the kernel modules of a plan as entries of the setup. Modules from the user's files come first, then
+    modules of the guest kernel.
 
-    `put_modules` copies the user's module into the guest's `in/`; the entry has the name of this copy.
+    `put_modules` copies the user's module into the guest's `in/`. The entry has the name of this copy.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
@@ -364,7 +362,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
 
 
 def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[str, Any]]:
-    """The links of the setup; queue limits and overheads have the units of the kernel's disciplines."""
+    """Return the links of the setup. Queue limits and overheads have the units of the kernel's qdiscs."""
     arp = plan.network.neighbours == "arp"
     columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
     rows = network.links.select(columns).to_pylist()
@@ -389,12 +387,12 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
 
 
 def _column(rows: pa.Table, name: str) -> list[Any]:
-    """Values of a column; a None per row if an older timeline lacks the column."""
+    """Return the values of a column, or only None values if an older timeline lacks the column."""
     return rows[name].to_pylist() if name in rows.column_names else [None] * len(rows)
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Entry of a flow in the setup, with its ends as host numbers.
+    """Return a flow's entry in the setup, with the flow's ends as host numbers.
 
     Raises ScenarioError if the timeline has no host at one of the flow's stations.
     """
@@ -424,7 +422,7 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
-    """Additional fields of a Multipath TCP flow; empty for other flows."""
+    """Return the additional fields of a Multipath TCP flow, or an empty dict for other flows."""
     if not flow.is_mptcp:
         return {}
     if flow.subflow_of is None:
@@ -435,7 +433,7 @@ def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:
-    """The field `program` of a flow of kind program; empty for other kinds."""
+    """Return the field `program` of a flow of kind program, or an empty dict for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
@@ -469,7 +467,7 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """Periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint.
+    """Return the periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint.
 
     Each period surrounds a route change: it begins `observe.packets_before` before the change and ends
     `observe.packets_after` after it. Periods that overlap or touch are merged.

@@ -42,7 +42,7 @@ WIRES = [
 
 
 def plan(**changed):
-    """The parts of a plan that determine the guest's input."""
+    """Return the parts of a plan that determine the guest's input."""
     flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9,
                            name=None, is_mptcp=False, subflow_of=None)  # fmt: skip
     flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's numbers for the nodes, hosts, links and directions of a timeline.
-
-Links are found by binary search in one sorted table of node pairs.
-"""
+"""The guest's numbers for the nodes, hosts, links and directions of a timeline."""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 
 @dataclass(frozen=True)
 class Network:
-    """Numbers of nodes, hosts and links.
+    """The numbers of nodes, hosts and links.
 
     nodes: list of (name, kind)
-    hosts: Node numbers of the hosts, in order of appearance.
+    hosts: The node numbers of the hosts, in order of appearance.
     links: pyarrow.Table of n rows. Each row is the first event that brought the link up, with all columns.
-    link_a, link_b: int64 arrays of shape (n,). Node numbers of the two ends of each link.
+    link_a, link_b: int64 arrays of shape (n,). The node numbers of the two ends of each link.
     """
 
     nodes: list[tuple[str, str]]
@@ -60,28 +57,28 @@ class Network:
 
     @property
     def node_numbers(self) -> dict[str, int]:
-        """Node number by name."""
+        """The node number by name."""
         return {name: number for number, (name, _) in enumerate(self.nodes)}
 
     @property
     def host_numbers(self) -> dict[str, int]:
-        """Host number by node name."""
+        """The host number by node name."""
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
     def ends(self, rows: pa.Table) -> np.ndarray:
-        """Direction number of each row of a timeline, from its columns `a` (the sending node) and `b`; uint32 of shape
-        (rows,)."""
+        """Return the direction number of each row of a timeline, from its columns `a` (the sending node) and `b`. The
+        array is uint32 of shape (rows,)."""
         numbers = self.node_numbers
         return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
 
     def words(self, direction: int) -> str:
-        """A direction as text in a message: the names of its two nodes."""
+        """Return a direction as text for a message: the names of its two nodes."""
         ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
         return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
 
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Direction number of each (from, to) pair of node numbers. The number is 2 * link, plus 1 if `from` is the
-        link's second node.
+        """Return the direction number of each (from, to) pair of node numbers. The number is 2 * link, plus 1 if `from`
+        is the link's second node.
 
         Raises ScenarioError if a pair has no link.
         """
@@ -105,7 +102,7 @@ def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
 
 
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Number of each name in a column, int64 of shape (rows,); -1 for null.
+    """Return the number of each name in a column, int64 of shape (rows,). The number is -1 for null.
 
     Raises ScenarioError if a name has no number.
     """

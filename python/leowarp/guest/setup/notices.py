@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of false notices to hosts (`cures.notify_false_interval`)."""
+"""The times of false notices to hosts (`cures.notify_false_interval`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
-    """False notices of a run, sorted by time.
+    """Return the false notices of a run, sorted by time.
 
-    plan: The plan; each end of its flows gets notices about the other end.
-    host_numbers: Host numbers by the node name of the host.
+    plan: The plan. Each end of its flows gets notices about the other end.
+    host_numbers: The host numbers by the node name of the host.
     Returns: list of (int, int, int). Each entry has the notice's time in the run in ns, the host that gets the notice,
         and the destination of this host's packets. The times of each pair of hosts form a Poisson process with mean
         interval `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two

@@ -23,9 +23,9 @@ def put_input(
 ) -> None:
     """Fill the guest's input directory `in/`.
 
-    image: Kernel and agent. The plan's modules are compiled against the kernel of `image`.
-    by_hand: Passed on to `write_input`.
-    Raises ScenarioError, HostError for the same reasons as `write_input` and `compile_modules`.
+    image: The kernel and the agent. The plan's modules are compiled against the kernel of `image`.
+    by_hand: A function that is passed on to `write_input`.
+    Raises ScenarioError or HostError for the same reasons as `write_input` and `compile_modules`.
     """
     write_input(plan, timeline, directory, by_hand)
     put_modules(compile_modules(plan, image), directory)

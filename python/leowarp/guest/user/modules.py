@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the user's kernel modules against the guest kernel, and caches them by their content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive `module-tree.tar.xz`
-takes 9 MB, and contains kernel headers, kbuild and the list of exported symbols. With this archive, a module compiles
-in seconds, without the kernel source. When the first module is compiled, leowarp unpacks the archive into the cache.
-The archive also contains the flags of the kernel's compiler, and the script compile.sh, which compiles a module and can
-be called by hand.
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive takes 9 MB, and
+contains kernel headers, kbuild and the list of exported symbols. When the first module is compiled, leowarp unpacks the
+archive into the cache. The archive also contains the flags of the kernel's compiler and the script compile.sh, which
+compiles a module.
 """
 
 from __future__ import annotations
@@ -45,18 +44,19 @@ OnMessage = Callable[[str], None]
 
 
 def module_name(source: Path) -> str:
-    """The kernel's name of a module: the stem of its file, with underscores for hyphens."""
+    """Return the kernel's name of a module: the stem of its file, with underscores for hyphens."""
     return source.stem.replace("-", "_")
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
-    """Path of the module `NAME.ko`, compiled from the C file `source` against `kernel` or copied from the cache.
+    """Return the path of the module `NAME.ko`, compiled from the C file `source` against `kernel` or copied from the
+    cache.
 
-    source: One C file, which may include the kernel's headers. The file may also include source files of the kernel's
-        congestion controls, for instance `"net/ipv4/tcp_cubic.c"`.
+    source: A C file, which may include the kernel's headers. The file may also include source files of the kernel's
+        congestion controls (example: `"net/ipv4/tcp_cubic.c"`).
     kernel: A built kernel. A kernel that the user built is accepted if `module-tree.tar.xz`, which the build writes, is
         beside it.
-    on_message: Called with a line of text before each slow step, and with each compiler warning.
+    on_message: A function that is called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
     """
@@ -102,9 +102,9 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 
 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """Paths of a plan's modules (`guest.cc_modules`), compiled against the kernel of `image`.
+    """Return the paths of a plan's modules (`guest.cc_modules`), compiled against the kernel of `image`.
 
-    Raises ScenarioError, HostError for the same reasons as `compiled`. Raises ScenarioError also if a file names a
+    Raises ScenarioError or HostError for the same reasons as `compiled`. Raises ScenarioError if a file names a
         module that the user never accepted (`trust`).
     """
     demand(plan, on_message)
@@ -116,7 +116,7 @@ def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambd
     """Check the parameters that a plan sets for its modules (`check_parameters`), and return the result of
     `modules_of`.
 
-    Raises ScenarioError, HostError for the same reasons as `modules_of` and `check_parameters`.
+    Raises ScenarioError or HostError for the same reasons as `modules_of` and `check_parameters`.
     """
     made = modules_of(plan, image, on_message)
     if plan.modules:
@@ -125,7 +125,7 @@ def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambd
 
 
 def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
-    """The parameters of the modules in the kernel of `image`, and of the compiled modules in `made`."""
+    """Return the parameters of the modules in the kernel of `image`, and of the compiled modules in `made`."""
     return {module: names for file in (image.kernel, *made) for module, names in parameters_in(file).items()}
 
 
@@ -146,7 +146,7 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """Directory with the unpacked archive, which is unpacked only once per content."""
+    """Return the directory with the unpacked archive. The archive is unpacked only once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")

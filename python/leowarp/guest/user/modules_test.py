@@ -26,7 +26,7 @@ cp "$1/$name.c" "$1/$name.ko"
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """A kernel with an archive whose compile.sh only copies; `workshop(line)` adds a line to that script."""
+    """Return a kernel with an archive whose compile.sh only copies. `workshop(line)` adds a line to this script."""
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
 

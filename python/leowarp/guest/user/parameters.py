@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the parameters of kernel modules from their files, so that mistakes in a plan are found before a boot.
+"""Reads the parameters of kernel modules from their files. Mistakes in a plan are found before a boot.
 
-Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
-loadable module, the section is in the module's file; for a built-in module, it is in the kernel's program. Each
-parameter points to kernel functions that parse it, and these functions show its type (kernel/params.c). The section
-`.modinfo` is not used: it has types of loadable modules, but not of built-in modules, and no permissions.
+Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. A
+loadable module has the section in its file. A built-in module has the section in the kernel's program. Each parameter
+points to kernel functions that parse it. These functions show its type (kernel/params.c). The section `.modinfo` is not
+used, because it has no types of built-in modules and no permissions.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _INTEGER = re.compile(
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a module.
+    """A parameter of a module.
 
-    type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
-        are unknown.
-    permissions: File permissions of the parameter in /sys; 0 means that /sys has no file for the parameter.
-    most: Maximum number of elements of an array; None if the parameter is not an array.
+    type: The type as `module_param` names it. None means that the module's own functions read the parameter, and the
+        values that they accept are unknown.
+    permissions: The file permissions of the parameter in /sys. 0 means that /sys has no file for the parameter.
+    most: The maximum number of elements of an array. None means that the parameter is not an array.
     """
 
     type: str | None
@@ -64,8 +64,8 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """A description of the accepted values if the kernel would reject `value`; None if the kernel accepts it or the
-        type is unknown."""
+        """Return a description of the accepted values if the kernel would reject `value`. The result is None if the
+        kernel accepts the value or the type is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -79,11 +79,11 @@ class Parameter:
 
 
 Declared = Mapping[str, Mapping[str, Parameter]]
-"""For each module: its parameters by name."""
+"""A dict of module -> its parameters by name."""
 
 
 def _takes(kind: str | None, value: str) -> bool:
-    """Whether the kernel can read `value` as a parameter of type `kind`. The rules are those of `param_set_...` in
+    """Return whether the kernel can read `value` as a parameter of type `kind`. The rules are in `param_set_...` of
     kernel/params.c."""
     if kind in _BOOLEANS:
         # kstrtobool ignores all characters after the one or two that this pattern matches.
@@ -106,10 +106,10 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 
 
 def parameters_in(file: Path) -> Declared:
-    """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
+    """Read the parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: For each module, a dict of its parameters by name. For a module's file, the only key is the file's stem.
-        The mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
+    Returns: A dict of each module's parameters by name. For a module's file, the only key is the file's stem. The
+        mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -144,7 +144,8 @@ _ARRAY = "array"
 
 
 def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
-    """Name of the type, without `param_ops_`, found from the pointer at `offset`; None for an unknown type."""
+    """Return the name of the type, without `param_ops_`, found from the pointer at `offset`. The result is None for an
+    unknown type."""
     target = elf.pointer(offset)
     name = target.name or ""
     if target.address is not None and target.address in exported:
@@ -162,10 +163,9 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """For each symbol that a kernel exports to modules: its address, and the offset in the file of the pointer to its
-    name.
+    """Return each symbol that a kernel exports to modules: its address, and the file offset of the pointer to its name.
 
-    The kernel program is stripped, so it contains only exported symbols.
+    The kernel program is stripped and contains only exported symbols.
     """
     sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
     return {
@@ -178,9 +178,9 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
-    declared: Parameters from `modules.declared_parameters`. Parameters that are not in `declared` are not checked here;
-        the guest checks them when it loads the module.
-    Raises ScenarioError that lists every wrong parameter and the parameters that exist.
+    declared: The parameters from `modules.declared_parameters`. Parameters that are not in `declared` are not checked
+        here. The guest checks them when it loads the module.
+    Raises ScenarioError that lists all wrong parameters and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:
@@ -192,7 +192,7 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """For each wrong parameter: the error, and a hint on how to correct it."""
+    """Return the error for each wrong parameter, with a hint on how to correct it."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
@@ -228,7 +228,7 @@ def _guess(name: str, known: Mapping[str, object]) -> str:
 
 
 def listed(parameters: Mapping[str, Parameter]) -> str:
-    """Names and types of the parameters, for a message.
+    """Return the names and types of the parameters, for a message.
 
     >>> listed({"add": Parameter("uint", 0o644)})
     'add (uint)'

@@ -2,8 +2,8 @@
 """Checks the user's programs before a boot, and collects their output afterwards.
 
 The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). The host places
-a symbolic link to that root in the guest's `in/`. The kernel command line names only this link, so the command line is
-the same for every root.
+a symbolic link to that root in the guest's `in/`. The kernel command line names only this link and is the same for
+every root.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow
 
 HIDDEN = ("run", "dev", "proc", "sys")
-"""Directories of the host's root that the guest replaces by its own mounts."""
+"""The directories of the host's root that the guest replaces by its own mounts."""
 
 _MOST_LINKS = 40
 # Maximum number of symbolic links that the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""Limits of the kernel: the depth of scripts that interpret scripts (exec_binprm, fs/exec.c), and the bytes of a
+"""The limits of the kernel: the depth of scripts that interpret scripts (exec_binprm, fs/exec.c), and the bytes of a
 script's first line (BINPRM_BUF_SIZE)."""
 
 
 def check_programs(plan: Plan) -> None:
-    """Check that every program that a plan names exists and is built for this processor.
+    """Check that each program of a plan exists and is built for this processor.
 
     Raises HostError with one message that names everything missing.
     """
@@ -52,19 +52,19 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """Attributes of a flow or a shell that determine in which directories its programs are searched."""
+    """The attributes of a flow or a shell that determine in which directories its programs are searched."""
 
     @property
     def rootfs(self) -> str | None:
-        """Directory that the programs see as the root instead of this machine's root; None: this machine's root."""
+        """The directory that the programs see as the root. None means this machine's root."""
 
     @property
     def directory(self) -> str | None:
-        """Working directory."""
+        """The working directory."""
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """Environment variables that are added to those of every program."""
+        """The environment variables that are added to each program's variables."""
 
 
 def check_program(command: str, surroundings: Surroundings) -> None:
@@ -87,11 +87,11 @@ def put_roots(plan: Plan, directory: Path) -> None:
 
 
 def keep_outputs(out: Path, run_dir: Path) -> None:
-    """Move the programs' output and files from the guest's `out/` into a run directory; do nothing if there are none.
+    """Move the programs' output and files from the guest's `out/` into a run directory, if there are any.
 
-    out: Directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
+    out: A directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
         `files/`.
-    run_dir: The run directory; the output becomes its subdirectory `35-programs/`.
+    run_dir: The run directory. The output becomes its subdirectory `35-programs/`.
     """
     target = run_dir / PROGRAMS
     if target.exists():
@@ -101,13 +101,13 @@ def keep_outputs(out: Path, run_dir: Path) -> None:
 
 
 def root_of(flow: Surroundings) -> Path:
-    """Directory of this machine that the flow's programs see as their root."""
+    """Return the directory of this machine that the flow's programs see as their root."""
     return Path(flow.rootfs or "/")
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """The file of this machine that a command line runs; None if there is no such file, or if it is visible only in the
-    guest.
+    """Return the file of this machine that a command line runs. The result is None if there is no file, or if the file
+    is visible only in the guest.
 
     The search is the same as in the guest: in the directories of PATH, below the flow's root.
     """
@@ -145,7 +145,8 @@ def _wrong(flow: Flow) -> Iterator[str]:
 
 
 def _why_not(flow: Surroundings, command: str) -> str | None:
-    """The reason why a command's program cannot run; None if it can, or if only the guest can check it."""
+    """Return the reason why a command's program cannot run. The result is None if the program can run, or if only the
+    guest can check it."""
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
         return None
@@ -159,8 +160,9 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """The reason why a file cannot be run; None if it can, or if only the guest can check it. If the file is the
-    interpreter of a script, `scripts` is the number of scripts whose interpreters lead to this file."""
+    """Return the reason why a file cannot be run. The result is None if the file can be run, or if only the guest can
+    check it. If the file is the interpreter of a script, `scripts` is the number of scripts whose interpreters lead to
+    this file."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
@@ -210,7 +212,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Target of a path below `root`. Symbolic links are followed as if `root` were the root directory."""
+    """Return the target of a path below `root`. Symbolic links are followed as if `root` were the root directory."""
     # In the user's own root, an absolute link starts at that root, not at this machine's root.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:

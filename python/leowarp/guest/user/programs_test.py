@@ -21,7 +21,7 @@ def plan_of(folder, client: str, keys: str = ""):
 
 @pytest.fixture
 def root(tmp_path):
-    """A root directory of programs with a shell script and a program for ARM64."""
+    """Make a root directory of programs with a shell script and a program for ARM64."""
     root = tmp_path / "root"
     for name in ("run", "dev", "proc", "sys", "etc", "usr/bin", "etc/alternatives"):
         (root / name).mkdir(parents=True)

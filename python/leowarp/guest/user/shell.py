@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""File in the guest's `in/` that is the shell's standard input if there is no terminal."""
+"""The file in the guest's `in/` that is the shell's standard input if there is no terminal."""
 STORAGE_BYTES = 64 << 20
-"""Maximum size of the shell's files, as for a flow of kind program."""
+"""The maximum size of the shell's files, as for a flow of kind program."""
 
 # EPOCHREALTIME has six decimals (bash(1)). The agent sets LEOWARP_START_US to the value of EPOCHREALTIME at time 0 of
 # the run, in us.
@@ -42,7 +42,7 @@ class Shell:
     """The program, and the host at which it runs.
 
     station: The station at whose host the program runs.
-    command: Program and arguments; empty means bash, or `/bin/sh` if bash is missing.
+    command: The program and its arguments. An empty list means bash, or `/bin/sh` if bash is missing.
     is_terminal: Whether the program runs on the user's terminal.
     stdin: All bytes of the program's standard input, if the program does not run on a terminal.
     """
@@ -56,7 +56,7 @@ class Shell:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> list[str]:
-        """The command line, as a list of words."""
+        """Return the command line as a list of words."""
         if self.command:
             return list(self.command)
         # The shell starts without the user's settings. The user's settings refer to files that the guest lacks, and
@@ -65,7 +65,7 @@ class Shell:
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """Complete environment of the program: the variables of every program; on a terminal, also its type and a
+        """Return the complete environment of the program. On a terminal, it includes the terminal's type and a
         prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
@@ -75,8 +75,8 @@ class Shell:
         return PROGRAMS_ENVIRONMENT | (prompt if self.is_terminal else {}) | dict(self.environment)
 
     def described(self, host_numbers: Mapping[str, int], size: tuple[int, int] | None = None) -> dict[str, Any]:
-        """Entry `shell` of `setup.json` (design/interfaces.md, section 4). `size` is the size of the terminal: rows,
-        columns."""
+        """Return the entry `shell` of `setup.json` (design/interfaces.md, section 4). `size` is the size of the
+        terminal: rows, columns."""
         return {
             "at": host_numbers[host_node(self.station)],
             "command": self.words(),
@@ -100,13 +100,13 @@ def run_shell(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
     on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Run `shell` and return its exit code. The shell uses the terminal of this process, or its standard input and
-    outputs. The guest runs with the network of `timeline`.
+    """Run `shell` in a guest with the network of `timeline`, and return its exit code. The shell uses the terminal of
+    this process, or its standard input and outputs.
 
-    plan: The plan; its flows also run.
-    run_dir: Directory in which the guest works.
-    on_warning: Passed on to `drive`.
-    Raises LeowarpError for the same reasons as `drive`; GuestError also if the run ends before the shell does.
+    plan: The plan. Its flows also run.
+    run_dir: The directory in which the guest works.
+    on_warning: A function that is passed on to `drive`.
+    Raises LeowarpError for the same reasons as `drive`. Raises GuestError also if the run ends before the shell does.
     """
     directory = run_dir / GUEST
     terminal = Terminal(0, 1) if shell.is_terminal else None
