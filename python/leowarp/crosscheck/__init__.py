@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the tables of `[cures]`: their values are computed again without the guest, from plan, timeline and stored
+"""Check the tables of `[cures]` by computing their values again without the guest, from plan, timeline and stored
 packets.
 
-`leowarp verify` checks whether a second run of the plan gives the same bytes. `leowarp verify` cannot find a fault that
-the guest repeats exactly, but this package can.
+`leowarp verify` checks whether a second run of the plan gives the same bytes. A fault that the guest repeats exactly is
+found only by this package.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def crosscheck(run: Run) -> dict[str, Findings]:
-    """Findings for each table of a run's cures; empty for a run without `[cures]`.
+    """Return the findings for each table of a run's cures. The dict is empty for a run without `[cures]`.
 
     Raises TraceError if a table cannot be read.
     """

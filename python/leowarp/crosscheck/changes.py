@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Remaining travel times of packets to the host's station: from the far end of a node's old link, and from the far
-    end of its new link.
+    """The remaining travel times of packets to the host's station, from the far ends of a node's old and new link.
 
-    old_ns: The longest remaining time on the old path. `old_ns` includes the transmission of one full packet at each
-        further link. If a link's delay changes at the instant of the switch, the larger of the two delays is used.
+    old_ns: The longest remaining time on the old path. The time includes the transmission of one full packet at each
+        further link. If a link's delay changes at the switch, the larger delay is used.
     new_ns: The shortest remaining time on the new path.
-    old, new: tuple of (node, node). The old link and the new link of the node.
+    old, new: tuple of (node, node). The links of the old path and of the new path.
     """
 
     old_ns: int
@@ -40,13 +39,13 @@ class Rests:
 class Switch:
     """A change of a node's route to a host from one link to another.
 
-    old, new: (node, node). First link of the old path and first link of the new path, as seen from the node.
-    rests: Remaining travel times; None if packets sent on the old link never arrive.
-    copies_refused, marker_refused: Reason why the node sends no copies, or no marker, as in the column `refused`; None
-        if it sends them.
-    met: ((node, node), (node, node)) or None. The last link of the old path and the last link of the new path before
-        the node at which the paths meet; None if there is no marker.
-    old_delay_ns, new_delay_ns: Delays of the node's old and new link from this instant on.
+    old, new: (node, node). The first link of the old path and of the new path, as seen from the node.
+    rests: The remaining travel times. None means that packets sent on the old link never arrive.
+    copies_refused, marker_refused: The reason why the node sends no copies, or no marker, as in the column `refused`.
+        None means that it sends them.
+    met: ((node, node), (node, node)) or None. The last links of the old and new path before the node at which the paths
+        meet. None means that there is no marker.
+    old_delay_ns, new_delay_ns: The delays of the node's old and new link from this instant on.
     """
 
     t_ns: int
@@ -65,14 +64,14 @@ class Switch:
 class Notice:
     """A notice that a host must receive according to the run's cures.
 
-    told, destination: Node of the host that receives the notice, and node of the destination host.
-    link: (node, node). Link of the node that sends the notice: the old link if the notice is sent before the change,
-        and otherwise the new link.
-    wait_ns: Waiting time in a false notice. None for a true notice, whose waiting time is computed from `switch` and
-        `answer_ns`.
+    told, destination: The node of the host that receives the notice, and the node of the destination host.
+    link: (node, node). The link of the node that sends the notice: the old link before the change, and otherwise the
+        new link.
+    wait_ns: The waiting time in a false notice. None means a true notice, whose waiting time is computed from `switch`
+        and `answer_ns`.
     switch: The switch that a true notice announces.
-    answer_ns: Travel time from the destination back to the host, minus the travel time of the notice, in ns; None if
-        there is no path.
+    answer_ns: The travel time from the destination back to the host, minus the notice's own travel time, in ns. None
+        means that there is no path.
     """
 
     t_ns: int
@@ -96,7 +95,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """The actions that a run's cures require, with their times, from the run's plan and timeline."""
+    """Return the actions that a run's cures require, with their times, from the run's plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []
@@ -206,8 +205,8 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """Times of false notices. For each pair of hosts, false notices are a Poisson process with its own random
-    stream."""
+    """Return the times of false notices. The false notices of each pair of hosts are a Poisson process with its own
+    random stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
     if mean_ns is None:
@@ -221,6 +220,6 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Node of the sending host and node of the receiving host, for one direction of a flow (0 data, 1 return)."""
+    """Return the nodes of the sending and the receiving host, for one direction of a flow (0 data, 1 return)."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of queues, waiting times and paths against calculations by hand. tests/guest/crosscheck_test.py applies
-`crosscheck` to complete runs."""
+"""The queues, waiting times and paths, compared with calculations by hand."""
 
 import numpy as np
 import pandas as pd

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the checks: values compared, differences, and values that could not be compared."""
+"""The results of the checks: values compared, differences, and values that could not be compared."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """Number of comparisons for one cure, and the differences between the table and the required actions.
+    """The number of comparisons for one cure, and the differences between the table and the required actions.
 
-    checked: Number of values that were compared.
+    checked: The number of values that were compared.
     wrong: One sentence per difference.
     unknown: One sentence per value that could not be compared, with the reason.
     """
@@ -23,15 +23,15 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
 
     def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
-        """Compare two values, and record a difference. A missing value in the table is equal to None."""
+        """Compare two values, and record a difference. A missing value in the table equals None."""
         self.checked += 1
         found = None if pd.isna(found) else found
         if found != expected:
             self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
 
     def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
-        """Compare a value with two bounds, and record a difference if the value is not between them. A missing value in
-        the table counts as 0."""
+        """Compare a value with two bounds, and record a difference if it is not between them. A missing value in the
+        table counts as 0."""
         self.checked += 1
         found = 0 if pd.isna(found) else int(found)
         if not low <= found <= high:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the network at each instant of a run's timeline: nodes' routes, delays, and links that are down."""
+"""The state of the network at each instant of a run's timeline: nodes' routes, delays, and links that are down."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class State:
     """The routes, delays, rates and down links of the network at an instant.
 
     entries: dict of (node, host) to node. The next node on the path from a node to a host.
-    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction of a link. A direction that is missing
-        in `rates_bps` has no rate limit.
-    down, lost: set of (node, node). `down`: directions that are down; `lost`: directions that lost packets at this
-        instant.
+    delays_ns, rates_bps: dict of (node, node) to int. The values for each direction of a link. A direction without an
+        entry in `rates_bps` has no rate limit.
+    down, lost: set of (node, node). `down` has the directions that are down, and `lost` has the directions that lost
+        packets at this instant.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -39,8 +39,8 @@ class State:
     lost: set[Link] = field(default_factory=set)
 
     def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
-        """Directions of the links on the path from a node to a host's station; the wire to the host is not included.
-        None if there is no path on which packets arrive."""
+        """Return the links on the path from a node to a host's station, without the wire to the host. None means that
+        there is no path on which packets arrive."""
         entries = self.entries if entries is None else entries
         way: list[Link] = []
         # A path with more hops than there are routes must contain a loop.
@@ -55,7 +55,7 @@ class State:
         return None
 
     def delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays of a path's links, in ns; a link without a known delay counts as 0."""
+        """Return the sum of the delays of a path's links, in ns. A link without a known delay counts as 0."""
         return sum(self.delays_ns.get(link, 0) for link in way)
 
 
@@ -63,10 +63,10 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: State from this instant on. Reading the next instant modifies this object.
-    former: dict of (node, host) to node. Next hops before `t_ns`, for the routes that were changed or removed at
+    state: The state from this instant on. Reading the next instant modifies this object.
+    former: dict of (node, host) to node. The next hops before `t_ns`, for the routes that were changed or removed at
         `t_ns`.
-    former_ns: dict of (node, node) to int. Delays before `t_ns`, for the directions whose delay changed at `t_ns`.
+    former_ns: dict of (node, node) to int. The delays before `t_ns`, for the directions whose delay changed at `t_ns`.
     """
 
     t_ns: int
@@ -76,22 +76,22 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """Routes that changed to another next node, each with the previous next node."""
+        """The routes that changed to another next node, each with the previous next node."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
-        """Path that packets to a host used before `t_ns`."""
+        """Return the path that packets to a host used before `t_ns`."""
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays of a path's links before this instant, in ns."""
+        """Return the sum of the delays of a path's links before this instant, in ns."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
 def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
     """Yield the instants of a timeline in order, each with the state from that instant on.
 
-    timeline: Table as in `20-timeline.parquet`.
+    timeline: The table of `20-timeline.parquet`.
     """
     state = State()
     wanted = timeline[timeline["event"].isin(("link", "rate", "delay", "route"))]
@@ -132,12 +132,12 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Pairs of host nodes; the first host of a pair sends packets to the second (data, or acknowledgements and
+    """Return the pairs of host nodes of which the first sends packets to the second (data, acknowledgements or
     replies)."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 
 
 def station_of_host(state: State, host: str) -> str | None:
-    """The station at the other end of a host's wire; None if the host has no wire."""
+    """Return the station at the other end of a host's wire. None means that the host has no wire."""
     return next((node for (node, to), following in state.entries.items() if to == following == host), None)

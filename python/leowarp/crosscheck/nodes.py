@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the numbers of packets that enter and leave each node. Their difference must equal the number of packets that
-the node itself sends, such as copies."""
+"""Check the numbers of packets that enter and leave each node. The difference must equal the number of packets that the
+node itself sends, for example copies."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """Check that a station numbers each packet that its queue accepts. A packet that the queue refuses is not numbered,
-    although it belongs to a flow."""
+    """Check that a station numbers each packet that its queue accepts. A packet that the queue refuses is not
+    numbered."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):
@@ -90,7 +90,7 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Number of markers that each node sent, and number of markers that arrived at the node where their path ends."""
+    """Return how many markers each node sent, and how many arrived at the node where their path ends."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -102,8 +102,8 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Number of notices that each node sent over links; and number of notices that each station sent to its own host
-    over the wire."""
+    """Return how many notices each node sent over links, and how many each station sent to its own host over the
+    wire."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

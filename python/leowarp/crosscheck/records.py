@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the tables of `[cures]` about route changes against plan, timeline and stored packets."""
+"""Check the tables of `[cures]` about route changes against plan, timeline and stored packets."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Maximum time in ns between an event of the timeline and its application in the guest. The maximum is above 0, because
-each reading of the agent's clock advances the clock by 512 ns."""
+"""The maximum time in ns between an event of the timeline and its application in the guest. The maximum is above 0,
+because each reading of the agent's clock advances the clock by 512 ns."""
 
 # Size in bytes of a marker's packet, from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
@@ -32,7 +32,7 @@ T = TypeVar("T", Switch, Notice)
 class Judge:
     """A run and the actions that its cures require, with one check per table.
 
-    stations: Stored packets by station; None if the run did not store all packets.
+    stations: The stored packets by station. None means that the run did not store all packets.
     """
 
     run: Run
@@ -40,7 +40,7 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Check that each host got its notices, both true and false ones, with the right content at the right time."""
+        """Check that each host got its notices, true and false, with the right content at the right time."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -138,8 +138,8 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Time in ns after which the acknowledgement of the last packet on the old path can have returned. None if this
-        check cannot compute the time."""
+        """Return the time in ns after which the acknowledgement of the last packet on the old path can have returned.
+        None means that this check cannot compute the time."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
@@ -155,20 +155,20 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Number of packets that remain at the old link, and the time at which the last of them arrives at the link's
-        far end."""
+        """Return how many packets remain at the old link, and when the last of them arrives at the link's far end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Time in ns by which the first packet on the new path would arrive before the last packet on the old path."""
+        """Return the time in ns by which the first packet on the new path would arrive before the last packet on the
+        old path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The queue at the link that a node stops using at a switch; None if it is unknown."""
+        """Return the queue at the link that a node stops using at a switch. None means that the queue is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
         # Arrivals of packets are recorded only at stations. If a link's packets were held, the times at which they
@@ -187,8 +187,8 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Number of bytes that the marker of a switch uses on the old link. None if no marker was sent, or if the queue
-        refused the marker."""
+        """Return how many bytes the marker of a switch uses on the old link. None means that no marker was sent, or
+        that the queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -196,7 +196,7 @@ class Judge:
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
 
     def _pairs(self) -> set[tuple[str, str]]:
-        """Pairs of host nodes between which stored packets were sent: sender and receiver."""
+        """Return the pairs of host nodes (sender, receiver) between which stored packets were sent."""
         if self.stations is None:
             return set()
         return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
@@ -234,8 +234,8 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match the rows of a table with the required actions. Each row without an action, and each action without a
-        row, is recorded as a difference."""
+        """Yield the rows of a table with the matching required actions. A row without an action, and an action without
+        a row, is recorded as a difference."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets on a station's link, reconstructed from stored packets: their times, sizes, and the arrival of the last
-packet."""
+"""The packets on a station's link, reconstructed from stored packets: their times, sizes, and the last arrival."""
 
 from __future__ import annotations
 
@@ -27,14 +26,14 @@ _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
 @dataclass(frozen=True)
 class Sent:
-    """Packets that the queue of a link accepted, in order: for each, its time in ns and its bytes on the link."""
+    """The packets that the queue of a link accepted, in order, with their times in ns and their bytes on the link."""
 
     sent_ns: np.ndarray
     link_bytes: np.ndarray
 
 
 class Stations:
-    """Stored packets of a run, by the station at which they entered the network.
+    """The stored packets of a run, by the station at which they entered the network.
 
     run: A run that stored all packets (`observe.packets = "all"`).
     """
@@ -54,13 +53,12 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Mask of the packets that the queue of a link refused."""
+        """Return a mask of the packets that the queue of a link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Packets to a host: those that reached a station within a time interval, and that the station's link
-        accepted."""
+        """Return the packets to a host that reached a station within a time interval and were accepted by its link."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
@@ -68,7 +66,8 @@ class Stations:
         return mine[~self.refused(mine, link)]
 
     def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """The packets with their sizes in bytes on a ground link. None if the size of some packet is unknown."""
+        """Return the packets with their sizes in bytes on a ground link. None means that the size of a packet is
+        unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
@@ -94,12 +93,12 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """Packets at a link with a FIFO queue, a rate and a delay, after a node stops using the link.
+    """The packets at a link with a FIFO queue, a rate and a delay, after a node stops using the link.
 
-    waiting_pkts, waiting_bytes: Packets whose transmission had not begun when the node stopped using the link. Bytes
-        include the link's overhead.
-    all_arrived_ns, begun_arrived_ns: Arrival times at the link's far end: of the last packet, and of the last packet
-        whose transmission had begun; 0 if there is no such packet.
+    waiting_pkts, waiting_bytes: The packets whose transmission had not begun when the node stopped using the link. The
+        bytes include the link's overhead.
+    all_arrived_ns, begun_arrived_ns: The arrivals at the link's far end of the last packet, and of the last packet
+        whose transmission had begun. 0 means no packet.
     """
 
     waiting_pkts: int
@@ -111,14 +110,14 @@ class Queue:
 def queue_at(
     sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
 ) -> Queue:
-    """The queue of a link to which no packets are sent from the instant `at_ns` on.
+    """Return the queue of a link to which no packets are sent from the instant `at_ns` on.
 
-    at_ns: Instant at which the node stops using the link.
-    rate_bps: Rate of the link. None if transmission takes no time.
-    delay_ns, former_ns: Delay of the link from `at_ns` on, and delay before `at_ns`. The delay of a packet is the one
-        at the end of its transmission, and packets do not overtake each other.
-    marker_bytes: Size of a marker, which is sent as the last packet on the link. `all_arrived_ns` and
-        `begun_arrived_ns` include the marker. None if there is no marker.
+    at_ns: The instant at which the node stops using the link.
+    rate_bps: The rate of the link. None means that transmission takes no time.
+    delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. The end of its
+        transmission determines a packet's delay, and packets do not overtake each other.
+    marker_bytes: The size of a marker, which is sent as the last packet on the link. `all_arrived_ns` and
+        `begun_arrived_ns` include the marker. None means no marker.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

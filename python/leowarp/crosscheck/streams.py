@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the table `orders` about numbered packets against the departures and arrivals of stored packets.
 
-A packet that waits for another packet leaves at the instant at which that packet arrives. On a link with a rate, two
-packets never arrive at the same instant. The check therefore takes the number of waiting packets, and the longest
-waiting time, from packets with equal arrival times.
+A packet that waits for another packet leaves when the other packet arrives. On a link with a rate, two packets never
+arrive at the same instant. Packets with equal arrival times therefore give the number of waiting packets and the
+longest waiting time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """Numbers of late, lost and waiting packets of a stream, from stored packets. Arrays are in the order of the
-    packets' numbers.
+    """The numbers of late, lost and waiting packets of a stream, from stored packets. The arrays are in the order of
+    the packets' numbers.
 
-    late_pkts, lost_pkts: Number of packets that arrived after a packet with a larger number; and number of packets that
-        never arrived although a packet with a larger number did.
-    together: For each instant with several arrivals, the positions of the arriving packets.
+    late_pkts, lost_pkts: The packets that arrived after a larger number, and the packets that never arrived although a
+        larger number did.
+    together: The positions of the arriving packets, for each instant with several arrivals.
     """
 
     late_pkts: int
@@ -41,12 +41,12 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""Value used as upper bound if a check has only a lower bound."""
+"""The upper bound of a check that has only a lower bound."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
-    """Late, lost and waiting packets, from the arrival times of packets in the order of their numbers. NaN means that
-    the packet never arrived."""
+    """Return the late, lost and waiting packets, from the arrival times of packets in the order of their numbers. NaN
+    means that the packet never arrived."""
     arrived = np.flatnonzero(~np.isnan(received_ns))
     by_arrival = arrived[np.lexsort((arrived, received_ns[arrived]))]
     late_pkts = int((np.maximum.accumulate(by_arrival) > by_arrival).sum()) if len(by_arrival) else 0
@@ -152,8 +152,8 @@ def _only_of_a_new_way(
     run: Run, changes: Changes, target: str, parts: list[pd.DataFrame], waits: list[Waits], where: str,
     found: Findings,
 ) -> None:  # fmt: skip
-    """With the advanced algorithm, a packet waits only if a node sent it on a new path, and only for a limited time
-    after the change."""
+    """Check that a packet waited only if a node sent it on a new path, and only for a limited time after the change.
+    The check is for the advanced algorithm."""
     delay_ns = run.plan.cures.resequence_delay_ns
     switched_ns = [switch.t_ns for switch in changes.switches if switch.host == target]
     for part, each in zip(parts, waits, strict=True):
@@ -171,11 +171,11 @@ def _only_of_a_new_way(
 
 
 _MARKED_WITHIN_NS = 1_000_000
-"""Maximum time in ns between a switch in the timeline and its application (`records.CARRIED_OUT_WITHIN_NS`)."""
+"""The maximum time in ns between a switch in the timeline and its application (`records.CARRIED_OUT_WITHIN_NS`)."""
 
 
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
-    """Mask of the packets that the queue at their first station refused. These packets got no number."""
+    """Return a mask of the packets that the queue at their first station refused. The refused packets got no number."""
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")

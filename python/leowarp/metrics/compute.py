@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
-Conservation is checked first, then the route changes are found, and then the effects of these changes are measured. The
-scalars of the run and of its flows are computed last, from the results of the earlier steps.
+Conservation is checked first. The route changes and their effects come next. The scalars of the run and of its flows
+are computed last.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ class Metrics(Numbers):
     """The numbers of a run, with methods to store them. `Numbers` lists the attributes."""
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
-        """A copy of these metrics with the cost of the run, which a trace does not contain.
+        """Return a copy of these metrics with the cost of the run, which a trace does not contain.
 
-        cpu_s, wall_s: Processor time and real time of the whole run, in s; None if unknown.
-        Returns: A copy of the metrics whose summary contains `cpu_s` and `wall_s`.
+        cpu_s, wall_s: The processor time and real time of the whole run, in s. None means unknown.
+        Returns: A copy whose summary contains `cpu_s` and `wall_s`.
         """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
-        """All numbers in one table, one per row.
+        """Return all numbers in one table, one per row.
 
-        Returns: DataFrame with the columns of `LONG_COLUMNS`; `metrics.long_form.long_form` describes the order of the
+        Returns: DataFrame with the columns of `LONG_COLUMNS`. `metrics.long_form.long_form` describes the order of the
             rows.
         """
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
-        """Write `40-metrics.parquet` and `summary.json` into a run directory, and overwrite these files if they exist.
+        """Write `40-metrics.parquet` and `summary.json` into a run directory. Existing files are overwritten.
 
-        Raises LeowarpError if one of the two paths is a symbolic link.
+        Raises LeowarpError if one of the two files is a symbolic link.
         Raises OSError if a file cannot be written.
         """
         run_dir = Path(run_dir)
@@ -67,20 +67,19 @@ def metrics(
     tables: Tables, plan: Plan, *, rule: RecoveryRule | None = None, attribution_ns: int = ATTRIBUTION_NS,
     summary: dict[str, Any] | None = None,
 ) -> Metrics:  # fmt: skip
-    """Metrics of a run.
+    """Compute the metrics of a run.
 
-    tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
-    plan: The run's plan, for its `flows`. The plan's `run.duration_ns` is used if the trace does not contain the end of
-        the run.
-    rule: When a flow counts as recovered from a route change.
-    attribution_ns: Longest time after a route change in which retransmissions and losses are attributed to this change.
-        The attribution ends at the next route change at the latest.
-    summary: Scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
+    tables: The result of `read_tables(run_dir)`, or `tables_of(...)` for tables in memory.
+    plan: The run's plan, for its `flows`. If the trace does not contain the end of the run, the plan's
+        `run.duration_ns` is used.
+    rule: The rule for when a flow has recovered from a route change.
+    attribution_ns: The longest time after a route change in which retransmissions and losses are attributed to it. The
+        next route change ends this time early.
+    summary: The scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
         computing time.
     Returns: The summary, and tables with one row per event. Series (goodput, RTT, queues of links) are computed on
         demand.
-    Raises TraceError if packets or bytes of a link or a flow do not add up, or if a flow delivered more than its last
-    link carried.
+    Raises TraceError if packets or bytes do not add up, or if a flow delivered more than its last link carried.
     """
     plan = with_connections(plan, tables.connections)
     # With `run.ends = "flows"`, a run may be shorter than planned, so the end that the guest reports is preferred.

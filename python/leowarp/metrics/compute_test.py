@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of the synthetic run, whose true values can be computed by hand (see `support/synthetic/run.py`)."""
+"""The metrics of the synthetic run, whose true values can be computed by hand (see `support/synthetic/run.py`)."""
 
 import dataclasses
 import json
@@ -278,8 +278,8 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """A run whose path never changes. The links have no rate limit, because one path could not carry the traffic at the
-    usual rates."""
+    """A run whose path never changes. The links have no rate limit, because one path could not carry the usual
+    traffic."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that every packet sent has arrived, was dropped with a named cause, or is still in flight. If packets do not
-add up, the run is not a valid result, and `check_conservation` raises an error.
+"""Check that every sent packet arrived, was dropped with a cause, or is in flight. Otherwise, the run is not a valid
+result, and `check_conservation` raises an error.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 
 @dataclass(frozen=True)
 class Balance:
-    """One balance: sent = delivered + dropped + in flight at the end.
+    """A balance: sent = delivered + dropped + in flight at the end.
 
-    what: Name of the link or flow, with its direction.
+    what: The name of the link or flow, with its direction.
     unit: {"pkts", "bytes"}
     rule: The equation in words.
     sent, delivered, dropped, under_way: The four terms of the balance, in `unit`.
@@ -37,16 +37,15 @@ class Balance:
 
     @property
     def adds_up(self) -> bool:
-        """Whether sent equals delivered + dropped + in flight. False if the number in flight is negative."""
+        """Return whether sent equals delivered + dropped + in flight. The result is False if the number in flight is
+        negative."""
         return self.sent == self.delivered + self.dropped + self.under_way and self.under_way >= 0
 
 
 def link_balances(tables: Tables) -> list[Balance]:
-    """Balances of each link direction, in packets and in bytes: offered = delivered + dropped by cause + held in its
-    queue.
+    """Return the balances of each link direction: offered = delivered + dropped by cause + held in its queue.
 
-    A direction whose queueing discipline does not report offered packets (netem) has no balance, because a term is
-    missing. The balances of flows are not affected.
+    A direction whose queueing discipline does not report offered packets (netem) has no balance.
 
     Returns: Two balances per direction, for packets and bytes, sorted by direction number.
     """
@@ -78,10 +77,10 @@ def link_balances(tables: Tables) -> list[Balance]:
 
 
 def flow_balances(tables: Tables) -> list[Balance]:
-    """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
+    """Return the packet balances of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    The number in flight is computed as sent minus delivered minus lost. The balance holds if this number is not
-    negative. Too many packets in flight are not detected.
+    The number in flight is sent minus delivered minus lost, and must not be negative. Too many packets in flight are
+    not detected.
 
     Returns: Balances sorted by flow: first the data, then the return direction.
     """
@@ -100,7 +99,7 @@ def flow_balances(tables: Tables) -> list[Balance]:
 
 
 def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int]]]:
-    """Sums of columns of `bins` over the run, by flow and direction."""
+    """Return the sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
     # Flow and direction are combined into one small integer, so that `bincount` can sum without sorting or grouping;
@@ -112,15 +111,15 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
 
 
 def uncounted_directions(tables: Tables) -> int:
-    """Number of link directions whose queueing discipline does not report offered and dropped packets (netem)."""
+    """Return how many link directions do not report offered and dropped packets (netem)."""
     return int(tables.linktotals["offered_pkts"].isna().sum())
 
 
 def check_conservation(tables: Tables) -> list[Balance]:
-    """All balances of a run, of links and of flows.
+    """Return all balances of a run, of links and of flows.
 
     Raises TraceError if a balance does not hold, or if the tables contradict each other. The message lists all balances
-    that do not hold, and all contradictions.
+    and contradictions.
     """
     balances = link_balances(tables) + flow_balances(tables)
     # One error lists all balances that do not hold, because the reader needs all of them to see where packets were
@@ -140,14 +139,13 @@ def check_conservation(tables: Tables) -> list[Balance]:
 
 
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
-    """Late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
+    """Return the late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so late packets away from route changes
-    should not exist.
+    On in-order links, these packets should not exist, because a packet is overtaken only where two paths meet.
 
-    change_instants_ns: Instants at which the path of any flow changed, in either direction and in any order.
-    within_ns: Longest time that a packet may be in flight.
-    Returns: Rows of `packets`, in their order.
+    change_instants_ns: The instants at which any flow's path changed, in either direction and in any order.
+    within_ns: The longest time that a packet may be in flight.
+    Returns: The rows of `packets`, in their order.
     """
     packets = tables.packets
     late = packets[truths(packets["is_late"])]
@@ -165,10 +163,10 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
 
 def _contradictions(tables: Tables) -> list[str]:
-    """Contradictions between tables, one sentence each.
+    """Return the contradictions between tables, one sentence each.
 
-    Each number is counted in two places by different code: at the capturing hosts and at the dropping links, or by the
-    receiver's TCP and by the sender's TCP. If one of the two counts is wrong, the tables contradict each other.
+    Different code counts each number twice: at capturing hosts and dropping links, or by the receiver's and the
+    sender's TCP.
     """
     sentences = []
     if tables.knows_drops:
@@ -211,8 +209,8 @@ def _contradictions(tables: Tables) -> list[str]:
 
 
 def _not_counted(tables: Tables) -> list[str]:
-    """Packets that arrived but are in no bin of one-way delays, and TCP data packets that the table of round trips does
-    not count: one sentence per flow."""
+    """Return one sentence per flow whose arrived packets lack a one-way delay, or whose data packets lack a round
+    trip."""
     # The bins of round trips do not include pings and UDP. The table `echoes` has the round trip of each ping.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
@@ -230,7 +228,7 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Late, lost and retransmitted packets that are not in the table `packets`, although all of them must be stored."""
+    """Return sentences about late, lost and retransmitted packets that the table `packets` must store but lacks."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
     # The counts in `bins` cover all packets. `observe.packets` selects which packets are stored individually; packets

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
-A row has the name, flow, time and unit of its number. Runs with different tables can therefore be combined in one data
-frame and compared. docs/reference/tables.md lists the names in the column `metric`.
+Each row has the name, flow, time and unit of its number. The tables of several runs can be combined and compared.
+docs/reference/tables.md lists the names in the column `metric`.
 """
 
 from __future__ import annotations
@@ -31,31 +31,30 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""Largest number of steps of a path delay that is stored completely. A path delay with more steps comes from a channel,
-which has one step per millisecond. If there are more steps, only the minimum of each second is stored: the path's base
-delay. The jitter of the channel is contained in the packets' own delays."""
+"""The largest number of steps of a path delay that is stored completely. More steps come from a channel, which has one
+step per millisecond. For longer path delays, only the minimum of each second is stored, which is the path's base delay.
+The packets' own delays contain the channel's jitter."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
     "window": ("reordering_window", "t_ns"),
     "change": ("reordering_change", "change_ns"),
 }
-"""Scopes of reordering, each with the prefix of its metrics and the column that becomes `t_ns`."""
+"""The scopes of reordering, each with the prefix of its metrics and the column that becomes `t_ns`."""
 
 
 def long_form(result: Numbers) -> pd.DataFrame:
-    """All numbers of a run, one per row.
+    """Return all numbers of a run, one per row.
 
-    result: The metrics of a run; their series are computed here if they are not computed yet.
-    Returns: DataFrame with the columns of `LONG_COLUMNS`. The order is: scalars, route changes, recoveries, causes,
-        reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, and within a flow
-        by time.
+    result: The metrics of a run. Missing series are computed here.
+    Returns: DataFrame with the columns of `LONG_COLUMNS`. The row order is: scalars, route changes, recoveries, causes,
+        reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, then by time.
     """
     return _joined(list(_pieces(result)))
 
 
 def _pieces(result: Numbers) -> Iterator[_Piece]:
-    """All numbers of a run in the order of their rows. Most of the numbers are computed only when the iterator reaches
+    """Yield all numbers of a run in the order of their rows. Most numbers are computed only when the iterator reaches
     them."""
     yield _scalars(result.summary)
     yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
@@ -91,12 +90,12 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several metrics, as plain arrays. All pieces are joined only once, at the end. With one
-    data frame per metric, creating the table took a fifth of the host's time for a short run.
+    """The rows of one or several metrics, as plain arrays. All pieces are joined only once, because one data frame per
+    metric is slow.
 
     metric, unit, definition: One text for all rows, or a list with one text per row.
-    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows; nan if a row has no such value.
-        Integers in these arrays are small enough to be exact in float64 (`tables.floats`).
+    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows. nan means that a row has no value.
+        All integers are small enough to be exact in float64 (`tables.floats`).
     value: float64 array of shape (rows,)
     """
 
@@ -109,7 +108,7 @@ class _Piece:
     definition: str | list[str]
 
     def rows(self, begin: int, end: int) -> _Piece:
-        """Some of the rows."""
+        """Return some of the rows."""
         if (begin, end) == (0, len(self.value)):
             return self
         arrays = {name: value for name, value in vars(self).items() if isinstance(value, list | np.ndarray)}
@@ -118,7 +117,7 @@ class _Piece:
 
 
 def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
-    """All pieces joined, with pandas' types that allow null integers."""
+    """Join all pieces, with pandas' types that allow null integers."""
     return pd.DataFrame({
         "metric": pd.Series(_texts(pieces, "metric"), dtype="str"),
         **{name: pd.arrays.IntegerArray(*_integers(pieces, name)) for name in ("flow", "t_ns", "index")},
@@ -129,7 +128,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _table(pieces: Sequence[_Piece], schema: pa.Schema) -> pa.Table:
-    """All pieces joined as an Arrow table with the columns of `_joined`. A data frame would need memory for two more
+    """Join all pieces as an Arrow table with the columns of `_joined`. A data frame would need memory for two more
     copies of each text."""
     columns = {name: _texts(pieces, name) for name in ("metric", "unit", "definition")}
     for name in ("flow", "t_ns", "index"):
@@ -151,7 +150,7 @@ def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
 
 
 def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """The integers of a column, and whether each is missing."""
+    """Return the integers of a column, and whether each is missing."""
     numbers = np.concatenate([np.broadcast_to(getattr(piece, column), len(piece.value)) for piece in pieces])
     missing = np.isnan(numbers)
     numbers[missing] = 0
@@ -159,8 +158,8 @@ def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.nda
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Rows of the series `share_ratio` and `jain_index`. Jain's index has one row per second, while a share has one row
-    per second and flow."""
+    """Return the rows of the series `share_ratio` and `jain_index`. Jain's index has one row per second, and a share
+    has one row per second and flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -169,7 +168,7 @@ def _shares(frame: pd.DataFrame) -> list[_Piece]:
 
 
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Smallest delay in each second of a step function that has too many steps for a table.
+    """Return the smallest delay in each second of a step function with too many steps.
 
     Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path during the whole
         second).
@@ -184,10 +183,10 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 
 
 def write_long_form(result: Numbers, path: Path) -> None:
-    """Write the long form as Parquet, with the unit and meaning of each column in the field metadata.
+    """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
 
-    result: Numbers whose series are computed while they are written: the rows of 2,000 flows would take 5 GB at once.
-    path: `40-metrics.parquet`. An existing file is replaced; a symbolic link is rejected.
+    result: The numbers, whose series are computed during writing. All rows of 2,000 flows would take 5 GB.
+    path: The file `40-metrics.parquet`. An existing file is replaced. A symbolic link is rejected.
     """
     columns = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
@@ -202,11 +201,11 @@ def write_long_form(result: Numbers, path: Path) -> None:
 
 
 _GROUP_ROWS = 1 << 20
-"""Number of rows of a row group; pyarrow's `write_table` makes groups of the same size."""
+"""The number of rows of a row group, as in pyarrow's `write_table`."""
 
 
 def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    """The pieces of each row group. A group has `_GROUP_ROWS` rows; the last group has the remaining rows."""
+    """Yield the pieces of each row group. Each group has `_GROUP_ROWS` rows, except the last one."""
     mine: list[_Piece] = []
     free = _GROUP_ROWS
     for piece in pieces:
@@ -225,11 +224,11 @@ def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[_Piece]:
-    """The numbers of a table, as one piece per column, named `prefix.column`.
+    """Return the numbers of a table, as one piece per column, named `prefix.column`.
 
-    columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`. Text columns and key columns are left out
-        (`numbers_of`).
-    when: The column whose value becomes `t_ns`. None: the numbers describe the whole run.
+    columns: mapping of str to (type, unit, meaning). The form is the same as in `CHANGE_COLUMNS`. Text columns and key
+        columns are left out (`numbers_of`).
+    when: The column whose value becomes `t_ns`. None means that the numbers describe the whole run.
     """
     if frame.empty:
         return []
@@ -243,7 +242,7 @@ def _columns(
 
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
-    """The columns of a table that are metrics. Text columns, and key columns that identify a row, are left out.
+    """Return the columns of a table that are metrics. Text columns and key columns are left out.
 
     >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
     ['pkts']
@@ -255,7 +254,7 @@ def _piece(
     metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
     unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Rows of one metric. If `flow` is a single number, this number applies to all rows."""
+    """Return the rows of one metric. A single number in `flow` applies to all rows."""
 
     def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
@@ -289,17 +288,16 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
-    """The scalars of a summary, or of one of its flows, that are numbers, in the order in which `scalars` declares
-    them."""
+    """Return the numeric scalars of a summary or of one of its flows, in the order of `scalars`."""
     flat = scalars.flat(summary)
     return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]
 
 
 _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
-"""Nested objects of the summary, each with the pattern for the names of its scalars; rows are in this order."""
+"""The nested objects of the summary, each with the pattern for its scalars' names. The rows have this order."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
-"""Columns that identify a row of a table."""
+"""The columns that identify a row of a table."""
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (
@@ -315,4 +313,4 @@ LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "unit": (pa.string(), "", "unit of `value`; empty: a count or a ratio"),
     "definition": (pa.string(), "", "what exactly is counted"),
 }  # fmt: skip
-"""Columns of `40-metrics.parquet`."""
+"""The columns of `40-metrics.parquet`."""

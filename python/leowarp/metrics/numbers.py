@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All results that are computed from one run, as an object.
+"""The results that are computed from one run, as an object.
 
-This class is separate from `compute.py`, so that `long_form.py` can use the results without importing the computation.
+The class is separate from `compute.py`, so that `long_form.py` need not import the computation.
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ from leowarp.metrics.sharing.shares import share_series
 
 @dataclass(frozen=True)
 class Numbers:
-    """All results computed from one run. The summary is computed when the object is created; tables and series are
-    computed on demand.
+    """The results that are computed from one run. The summary is computed at once. Tables and series are computed on
+    demand.
 
-    summary: Scalars of the run and, in `flows`, of each flow; also stored as `summary.json`.
-    route_changes: Columns in `CHANGE_COLUMNS`.
-    causes: Late, lost and retransmitted packets by route change; columns in `CAUSE_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
-    balances: The balances of conservation. Every balance in a result holds, because a balance that does not hold raises
-        an error.
-    warnings: Points to check before the result is trusted.
-    end_ns: Length of the run on its own clock.
-    pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
-    recoveries: One row per change and TCP flow; columns in `RECOVERY_COLUMNS`.
+    summary: The scalars of the run and, in `flows`, of each flow. `summary.json` stores them too.
+    route_changes: The route changes, with the columns of `CHANGE_COLUMNS`.
+    causes: The late, lost and retransmitted packets by route change, with the columns of `CAUSE_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. The propagation delay of the path in force over time.
+    balances: The balances of conservation. Every balance in a result holds.
+    warnings: The points to check before the result is trusted.
+    end_ns: The length of the run on its own clock.
+    pairs: dict of (source, destination) to list of int. The numbers of the flows between two stations.
+    recoveries: One row per change and TCP flow, with the columns of `RECOVERY_COLUMNS`.
     """
 
     summary: dict[str, Any]
@@ -55,12 +54,12 @@ class Numbers:
     # Series are computed on demand, because a study has thousands of runs and needs only their summaries.
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per direction of a link to which a packet was offered; columns in `LINK_COLUMNS`."""
+        """A table of the link directions to which a packet was offered, with the columns of `LINK_COLUMNS`."""
         return link_use(self.tables, self.end_ns)
 
     @cached_property
     def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
-        """Goodput of each TCP flow in bins of the sampling interval, for each series of `GOODPUT_SERIES`.
+        """The goodput of each TCP flow in bins of the sampling interval, for each series of `GOODPUT_SERIES`.
 
         The keys are (flow number, series), and each frame has `t_ns` and `goodput_bps`.
         """
@@ -70,21 +69,21 @@ class Numbers:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Goodput and share of each TCP flow in each second, and Jain's index; columns as in `share_series`."""
+        """The goodput and share of each TCP flow in each second, and Jain's index. `share_series` has the columns."""
         return share_series(self.tables, self.flows, self.end_ns)
 
     @cached_property
     def srtt(self) -> dict[int, pd.DataFrame]:
-        """Smoothed RTT of each TCP flow at its socket samples, by flow number: `t_ns, srtt_us, held_ns`."""
+        """The smoothed RTT of each TCP flow at its socket samples, by flow number: `t_ns, srtt_us, held_ns`."""
         return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
 
     @cached_property
     def reordering(self) -> pd.DataFrame:
-        """One row per flow and scope (the run, a window, or the time around a change); columns in
-        `REORDERING_COLUMNS`."""
+        """A table with one row per flow and scope, with the columns of `REORDERING_COLUMNS`. A scope is the run, a
+        window, or the time around a change."""
         return reordering(self.tables, self.pairs)
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """RD, RBD, n-reordering and extents for each row of `reordering`; columns in `DENSITY_COLUMNS`."""
+        """The RD, RBD, n-reordering and extents for each row of `reordering`, with the columns of `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)

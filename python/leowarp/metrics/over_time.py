@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities and states of a flow over time, such as its congestion window. Each series has a name. A series has a unit
-and an exact definition."""
+"""The quantities and states of a flow over time, for example its congestion window. Each series has a name, a unit and
+an exact definition."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES
 
 QUEUE_GRID_NS = 10_000_000
-"""Interval between the instants at which the queues of a path are added up."""
+"""The interval between the instants at which a path's queues are summed."""
 
 
 @dataclass(frozen=True)
 class Series:
     """A quantity or a state of a flow over time.
 
-    name: Name of the series, which ends in the unit.
-    unit: Unit; "" for a plain count or a ratio.
-    definition: Exact definition.
-    needs: Trace table from which the series is read.
-    steps: True if a value holds until the next one. If False, a value belongs to its instant only, like the delay of
-        one packet.
-    words: Meaning of each number, if the series is a state; otherwise empty.
+    name: The name of the series, which ends in the unit.
+    unit: The unit. An empty text means a plain count or a ratio.
+    definition: The exact definition.
+    needs: The trace table from which the series is read.
+    steps: True if a value holds until the next one. False means that a value belongs to its instant only, for example
+        the delay of one packet.
+    words: The meaning of each number of a state. Other series have no words.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """The word for the number of a state; for a state of a newer version, the number as text."""
+        """Return the word for the number of a state. A state of a newer version gives the number as text."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
-        """Times and values: int64 array in ns and float64 array in `unit`, both of shape (n,); a null value is nan.
+        """Return the times (int64, ns) and values (float64, in `unit`), both of shape (n,). A null value is nan.
 
         Raises TraceError if the run did not record the required table.
         """
@@ -65,10 +65,10 @@ class Series:
 
 
 def series_of(text: str) -> Series:
-    """The series with this name. The unit may be omitted (`cwnd` for `cwnd_pkts`); `goodput` means
+    """Return the series with this name. The unit may be omitted (`cwnd` for `cwnd_pkts`). `goodput` means
     `goodput_in_order_bps`.
 
-    Raises ScenarioError if there is no such series; the message contains the most similar name and a list of all names.
+    Raises ScenarioError if there is no series with this name. The message has the most similar name and all names.
     """
     if text in SERIES:
         return SERIES[text]
@@ -115,9 +115,9 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 
 
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
-    """The mode of a BBR flow in each of its samples, from `trace.bbr.bbr_modes`; nan for other congestion controls.
+    """Return the mode of a BBR flow in each sample, from `trace.bbr.bbr_modes`. Other congestion controls give nan.
 
-    samples: Rows of the flow in `sockets`.
+    samples: The rows of the flow in `sockets`.
     """
     # A table of an older run may lack the columns with BBR's gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
@@ -139,7 +139,7 @@ def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndar
 
 
 def _of_sockets() -> dict[str, Series]:
-    """A series for each quantity that is sampled from the sockets, except truth values."""
+    """Return a series for each quantity that is sampled from the sockets, except truth values."""
     return {
         column.name: Series(
             column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
@@ -176,7 +176,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""All series: first those that are computed, then those that are sampled from the sockets."""
+"""All series. The computed series come first, and the series from the sockets follow."""
 
 
 def _stem(name: str) -> str:

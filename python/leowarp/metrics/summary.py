@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run and of each of its flows: `summary.json`.
 
-`leowarp.scalars` declares the scalars with their units and definitions. This module calls the functions that compute
-the scalars' values, and combines their results. A scalar that the run did not record is None.
+`leowarp.scalars` declares the scalars with their units and definitions. The functions here compute the values of the
+scalars and combine them. A scalar that the run did not record is None.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from leowarp.scenario.workload.mptcp import further_interfaces
 
 @dataclass(frozen=True)
 class Evidence:
-    """Inputs of scalars: the tables of a run, and values that are computed once from the tables for all flows.
+    """The inputs of scalars: the tables of a run, and values that are computed once for all flows.
 
-    plan: The run's plan; only its name, flows and MTU are used.
-    links: Delay and rate of every direction over time.
-    changes, causes, recoveries: Columns as in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the pair's current path over time.
-    changes_ns: dict of (source, destination) to int64 array. Instants at which the path of a pair changed in either
-        direction, in ascending order.
-    shares: How the TCP flows shared their paths.
-    late: Late packets that did not arrive near any route change.
-    end_ns: Length of the run on its own clock.
+    plan: The run's plan. Only its name, flows and MTU are used.
+    links: The delay and rate of every direction over time.
+    changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
+    changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair changed
+        in either direction.
+    shares: The goodputs and shares of the TCP flows.
+    late: The late packets that did not arrive near any route change.
+    end_ns: The length of the run on its own clock.
     """
 
     tables: Tables
@@ -76,23 +76,23 @@ class Evidence:
     # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
-        """Number of TCP flows from each host, by its station."""
+        """The number of TCP flows from each host, by its station."""
         homes = further_interfaces(self.plan.flows)
         return Counter(homes.get(flow.source, flow.source) for flow in self.plan.flows if flow.kind == "tcp")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """Number of TCP flows to each host, by its station."""
+        """The number of TCP flows to each host, by its station."""
         homes = further_interfaces(self.plan.flows)
         return Counter(homes.get(flow.destination, flow.destination) for flow in self.plan.flows if flow.kind == "tcp")
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:
-    """The content of `summary.json`; the scalars are in the order of their declaration. The costs of the run are None,
-    because the trace does not contain them.
+    """Return the content of `summary.json`. The scalars are in the order of their declaration. The costs of the run are
+    None, because the trace lacks them.
 
-    Returns: Scalars of the run by name (which contains the unit), the objects `fairness` and `drops_by_cause_pkts`, and
-        `flows`: a dict of scalars for each flow, in the order of the plan.
+    Returns: The scalars of the run by name (which contains the unit), the objects `fairness` and `drops_by_cause_pkts`,
+        and `flows`. The list `flows` has a dict of scalars per flow, in the order of the plan.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
@@ -148,7 +148,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a ping or UDP flow. If the flow has no replies, its delays are one-way."""
+    """Return the scalars of a ping or UDP flow. The delays of a flow without replies are one-way."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
@@ -165,7 +165,7 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a program flow. Each connection of the program is a separate flow with its own scalars."""
+    """Return the scalars of a program flow. Each connection of the program is a separate flow."""
     ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
     return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
@@ -192,7 +192,7 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
-    """Instants during a flow's life at which its path changed, in either direction."""
+    """Return the instants in a flow's life at which its path changed, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
     # counted, the share of changes with losses would be too low.
@@ -200,15 +200,15 @@ def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
-    """One-way delay of all data packets of a TCP flow: the scalars of `ONE_WAY`; None if the run did not count
+    """Return the scalars of `ONE_WAY` for all data packets of a TCP flow. All are None if the run did not count
     delays."""
     counted = delays(tables, number, DATA)
     return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Numbers of route changes. Changes between the same two stations at the same instant count as one change, even if
-    they are in opposite directions."""
+    """Return the numbers of route changes. Changes between the same two stations at the same instant count once, even
+    in opposite directions."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
     # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions at once counts as
@@ -228,10 +228,10 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
 
 
 def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Smallest, mean and largest propagation delay over the data paths of all flows, in whole ns; the mean is weighted
-    by time.
+    """Return the smallest, mean and largest propagation delay of all flows' data paths, in whole ns. The mean is
+    weighted by time.
 
-    Times without a path do not count (see `no_path_s`). The values are None if there was no path during the whole run.
+    Times without a path do not count (see `no_path_s`). The values are None if the whole run had no path.
     """
     values, weights = [], []
     for frame in delays.values():
@@ -252,8 +252,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """Longest time without a path, in ns: the times without a path are added up for each pair of stations with flows,
-    and the result is the largest sum."""
+    """Return the longest total time without a path of any pair with flows, in ns."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that summaries of the synthetic runs have the declared scalars in the declared order, and that
-`40-metrics.parquet` has their definitions."""
+"""The summaries of the synthetic runs have the declared scalars in the declared order. `40-metrics.parquet` has their
+definitions."""
 
 import dataclasses
 import itertools
@@ -32,7 +32,7 @@ NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "
 
 @pytest.fixture(scope="module")
 def both(result, tmp_path_factory):
-    """Two runs with TCP and pings: one over satellites, and one over an access link."""
+    """Return two runs with TCP and pings, one over satellites and one over an access link."""
     numbers = itertools.count()
     named = re.sub(r"\[\[flows\]\]", lambda _: f'[[flows]]\nname = "number {next(numbers)}"', PLAN_TOML)
     path = write_synthetic_access(tmp_path_factory.mktemp("access") / "run", named)
@@ -58,7 +58,7 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """The synthetic runs lack some scalars, which `tests/guest/scalars_test.py` finds in runs of the guest."""
+    """The synthetic runs lack some scalars, which `tests/guest/scalars_test.py` finds in guest runs."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {
         *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points to check before the numbers of a run are trusted. Each warning is a sentence, which is shown in the manifest
-and at the top of the report.
+"""The points to check before the numbers of a run are trusted. Each warning is a sentence in the manifest and at the
+top of the report.
 
-A warning does not mean that a number is wrong: if a number is known to be wrong, the run fails with an error
-    (`metrics/conservation.py`).
+A warning does not mean that a number is wrong. A number that is known to be wrong makes the run fail
+(`metrics/conservation.py`).
 """
 
 from __future__ import annotations
@@ -23,31 +23,30 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""Longest time between a route change and the arrival of a late packet that is attributed to the change. For
-comparison, a queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
+"""The longest time between a route change and the arrival of a late packet that is attributed to it. For comparison, a
+queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
 
 SYNS = 2
-"""A flow is reported as never connected only if it sent at least this number of SYNs: a single SYN may still be in
-flight when the run ends. The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
+"""The number of SYNs from which an unconnected flow is reported. A single SYN may still be in flight at the run's end.
+The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
 
 # A flow is reported only if both `HELD_RATIO` and `HELD_US` are exceeded. A growing receive window limits slow start
 # for a while without any fault. With packets of 1,115 bytes over a path of 180 ms, the window limits slow start for 0.6
 # to 0.8 s. A window that did not grow limited a flow with packets of 800 bytes permanently: it got 2.9 of 40 Mbit/s
 # (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""Limits of the time for which a receiver's window may limit a flow: a share of the sampled time, and a number of us. A
-flow above both limits is reported."""
+"""The limits of the time in which a receiver's window may limit a flow: a share of the sampled time, and a time in us.
+A flow above both limits is reported."""
 
 FULL_RATIO = 0.9
-"""A flow that uses at least this share of its path's capacity is not reported, because the window then only limits the
-queue."""
+"""The share of its path's capacity from which a flow is not reported, because the window then only limits the queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Late packets that did not arrive soon after a change of the path in either direction.
+    """Return the late packets that did not arrive soon after a path change in either direction.
 
-    pairs: iterable of (source, destination). Source and destination of the flows.
-    Returns: Rows of `packets`, from `late_outside_changes`.
+    pairs: iterable of (source, destination). The flows' ends.
+    Returns: The rows of `packets`, from `late_outside_changes`.
     """
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
@@ -56,12 +55,11 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """One sentence per warning. The order is: late packets, times without a path, flows (in the order of the summary),
-    links without counters.
+    """Return one sentence per warning. The order is: late packets, times without a path, flows (in the order of the
+    summary), links without counters.
 
     summary: The result of `summary_of(...)`.
-    late: Late packets that are not near any route change, from `late_outside_changes`; `sent_ns` and `flow` of each are
-        used.
+    late: The late packets away from route changes, from `late_outside_changes`. Only `sent_ns` and `flow` are used.
     """
     sentences = []
     # On a link with jitter or without order, packets may be late at any time, so late packets are no reason for a
@@ -107,8 +105,8 @@ def _named(flow: dict[str, Any]) -> str:
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
-    """Warning for a TCP flow (an entry of `summary["flows"]`) whose SYN was retransmitted and never answered; None for
-    other flows.
+    """Return a warning for a TCP flow whose SYN was retransmitted and never answered, or None. `flow` is an entry of
+    `summary["flows"]`.
 
     The receiver answers every SYN that arrives, so the answers were lost on the way back. `nothing_arrived` handles
     flows whose packets never arrive.
@@ -122,12 +120,12 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """Warning for a flow (an entry of `summary["flows"]`) that its receiver's window limited for most of its time; None
-    for other flows.
+    """Return a warning for a flow that its receiver's window limited for most of its time, or None. `flow` is an entry
+    of `summary["flows"]`.
 
     If the receive buffer is too small, goodput measures the receiver instead of the path.
 
-    samples: Rows of this flow in `sockets`, in chronological order.
+    samples: The rows of this flow in `sockets`, in chronological order.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
@@ -147,8 +145,8 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """Warning for a flow (an entry of `summary["flows"]`) that lost packets and delivered none; None for other
-    flows."""
+    """Return a warning for a flow that lost packets and delivered none, or None. `flow` is an entry of
+    `summary["flows"]`."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

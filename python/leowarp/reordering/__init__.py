@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of packet reordering: RFC 4737, RFC 5236, mean displacement and entropy.
+"""The metrics of packet reordering: RFC 4737, RFC 5236, mean displacement and entropy.
 
 >>> import leowarp as lw
 >>> lw.reordering.ratio([1, 2, 3, 5, 6, 7, 8, 4, 9, 10])
@@ -7,8 +7,8 @@
 >>> lw.reordering.density([1, 6, 7, 2, 3, 4, 5, 8], threshold_pkts=4).to_dict()
 {'-4': 0.25, '0': 0.25, '2': 0.5}
 
-The Rust crate `reorder` computes all metrics in one pass over the sequence, which may be of any length. The crate's
-memory depends on the thresholds, but not on the length of the sequence.
+The Rust crate `reorder` computes all metrics in one pass over a sequence of any length. The crate's memory depends on
+the thresholds only.
 """
 
 from leowarp.base.skips import Skip, skipped_line

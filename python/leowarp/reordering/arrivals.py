@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions shared by the readers of all file formats: description of a file, its parts, its flows, and the progress
-of reading."""
+"""The definitions that the readers of all file formats share: a file, its parts, its flows, and the reading."""
 
 from __future__ import annotations
 
@@ -16,48 +15,49 @@ from leowarp.base.skips import Skip
 from leowarp.base.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
-"""File formats that can be read (`Source.format`)."""
+"""The file formats that can be read (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""Protocols whose packets in a capture can be ordered by a number (`Source.protocol`)."""
+"""The protocols whose packets in a capture can be ordered by a number (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
-"""Units of a column of times, as given in `Source.time_unit` or as the ending of the column's name."""
+"""The units of a column of times, for `Source.time_unit` or at the end of the column's name."""
 _PLACES = 3
-"""Number of places at which a capture can be made: sender, receiver, or in between. If the evidence excludes none of
-the places, the place is unknown."""
+"""The number of places at which a capture can be made: sender, receiver, or in between. The place is unknown if the
+evidence excludes no place."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Description of a file: facts that the file itself does not contain.
+    """A description of a file: facts that the file itself does not contain.
 
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`. By default the format is found from the file's first bytes; if they are not conclusive, from
-        the file's name.
+        One of `FORMATS`. The default is found from the file's first bytes or, if they are not conclusive, from its
+        name.
     sequence, time, bytes : str, optional
-        Columns of CSV and Parquet files, by name, or by number from 1. By default, `sequence` is the file's only
-        column, or the only column with one of the usual names.
+        The columns of CSV and Parquet files, by name, or by number from 1. The default for `sequence` is the file's
+        only column, or the only column with one of the usual names.
     time_unit : str, optional
         One of `TIME_UNITS`. The unit is not needed if the column's name ends in the unit (`received_ns`), or if its
         type is a time.
     header : bool
         True if the first line of a CSV file has the names of the columns.
     protocol : str, optional
-        One of `PROTOCOLS`: only packets of this protocol in a capture are measured. By default, ICMP echo requests and
-        TCP packets are measured. Echo replies must be selected explicitly.
+        One of `PROTOCOLS`, whose packets in a capture are measured. The default is ICMP echo requests and TCP packets.
+        Echo replies must be selected explicitly.
     flow : int, optional
-        Number of the flow in a capture, from 0. The flow's number is required if the capture has several flows.
+        The number of the flow in a capture, from 0. A capture with several flows requires the number.
     field_offset, field_size : int
-        Position of the sequence number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8 bytes.
+        The position of the sequence number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8
+            bytes.
     field_order : {"big", "little"}
-        Byte order of the sequence number in a UDP payload.
+        The byte order of the sequence number in a UDP payload.
 
     Raises
     ------
     ScenarioError
-        If a value is not allowed, if the protocol UDP is set without the position of its number, or if this position is
-        set without UDP.
+        If a value is not allowed, if UDP is set without the position of its number, or if the position is set without
+        UDP.
     """
 
     format: str | None = None
@@ -96,16 +96,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the arrivals in a file, in their order. If the file lacks a column, the column is None.
+    """A part of the arrivals in a file, in their order. A column that the file lacks is None.
 
     Attributes
     ----------
     seq : uint64 array of shape (n,)
-        Sequence numbers in packets.
+        The sequence numbers in packets.
     t_ns : int64 array of shape (n,), optional
-        Instants of arrival.
+        The instants of arrival.
     len_bytes : uint32 array of shape (n,), optional
-        Lengths of payloads.
+        The lengths of payloads.
     """
 
     seq: np.ndarray
@@ -115,24 +115,24 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture whose sequence numbers belong together; see `leowarp reorder FILE --flows`.
+    """The packets of a capture whose sequence numbers belong together. `leowarp reorder FILE --flows` lists them.
 
     Attributes
     ----------
     flow : int
-        Number of the flow, from 0, in the order in which the flows' first packets were captured.
+        The number of the flow, from 0, in the order of the flows' first packets.
     protocol : str
         One of `PROTOCOLS`.
     source, destination : str
-        Address, with the port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
+        The addresses, each with the port if the protocol has ports: "10.0.0.1:5001", "[2001:db8::1]:5001".
     id : int or None
-        Identifier of an ICMP echo, or SSRC of RTP; None for other protocols.
+        The identifier of an ICMP echo, or the SSRC of RTP. None for other protocols.
     packets_pkts, payload_bytes : int
-        Number of the flow's packets in the capture, and of their payload bytes.
+        The number of the flow's packets in the capture, and of their payload bytes.
     first_ns, last_ns : int or None
-        Times of its first and last packet, in ns since 1970.
+        The times of its first and last packet, in ns since 1970.
     inside : str or None
-        Encapsulations around the flow's packets, such as "PPPoE" or "GRE, IP in IP". None if the packets have no
+        The encapsulations around the flow's packets, for example "PPPoE" or "GRE, IP in IP". None means no
         encapsulation except VLAN tags.
     """
 
@@ -150,22 +150,22 @@ class Flow:
 
 @dataclass(frozen=True)
 class CapturedAt:
-    """Where a capture was made: at the sender of the measured flow, at its receiver, or in between.
+    """The place of a capture: at the sender of the measured flow, at its receiver, or in between.
 
     Attributes
     ----------
     places : tuple of str
-        The places ("sender", "middle", "receiver") that the evidence does not exclude. Empty if the evidence is
-        contradictory.
+        The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
+        evidence is contradictory.
     evidence : str
-        The evidence that excludes places; empty if all three places remain.
+        The evidence that excludes places. The text is empty if all three places remain.
     """
 
     places: tuple[str, ...]
     evidence: str
 
     def text(self) -> str | None:
-        """The possible places of the capture, as text; None if the place is unknown.
+        """Return the possible places of the capture as text. None means that the place is unknown.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)
@@ -175,29 +175,29 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file that is being read; it can be iterated only once.
+    """A file that is being read, which can be iterated only once.
 
     Attributes
     ----------
     name : str
-        Name of the file in messages.
+        The name of the file in messages.
     format : str
         One of `FORMATS`.
     parts : callable
-        Function that returns an iterator over the parts of the file (`Part`). The iterator fills in the attributes
-        below while it runs.
+        A function that returns an iterator over the parts of the file (`Part`). The iterator fills in the attributes
+        below.
     done_ratio : float or None
-        Share of the file that has been read so far; None if its length is unknown.
+        The share of the file that has been read so far. None means that its length is unknown.
     flows : list of Flow
-        Flows of a capture.
+        The flows of a capture.
     counts : dict
-        Number of packets of each kind in the capture, including packets that belong to no flow.
+        The number of packets of each kind in the capture, including packets of no flow.
     skipped : list of Skip
-        Packets of a capture that were not read. The most frequent reason comes first.
+        The packets of a capture that were not read, the most frequent reason first.
     captured_at : CapturedAt or None
-        Place at which the capture was made, relative to the measured flow.
+        The place at which the capture was made, relative to the measured flow.
     notes : list of str
-        Warnings about the result.
+        The warnings about the result.
     """
 
     name: str
@@ -216,13 +216,13 @@ class Reading:
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """First bytes of a stream, without consuming them. The result has fewer bytes than the stream's buffer can contain
-    if the stream is short or slow."""
+    """Return the first bytes of a stream, without consuming them. A short or slow stream gives fewer bytes than its
+    buffer can contain."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 
 def total_bytes(stream: BinaryIO) -> int | None:
-    """Length of a file; None for a pipe."""
+    """Return the length of a file, or None for a pipe."""
     # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads captures: returns the arrivals of one flow, and reports skipped packets and warnings about the result."""
+"""Read captures: the arrivals of one flow, skipped packets, and warnings about the result."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """The arrivals of one flow, in parts. While the parts are read, flows, counts, skipped packets and notes of `this`
-    are filled in.
+    """Yield the arrivals of one flow, in parts. The flows, counts, skipped packets and notes of `this` are filled in
+    during the reading.
 
     Raises ScenarioError if there are several flows and none is selected, or if the selected flow does not exist.
     """
@@ -48,7 +48,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
 
 
 def survey(this: Reading, chunks: Iterator[bytes], source: Source) -> None:
-    """Fill in flows, counts and skipped packets, without measuring a flow."""
+    """Fill in flows, counts and skipped packets without measuring a flow."""
     capture = _reader(source, _FLOW_OF_NONE)
     for chunk in chunks:
         capture.feed(chunk)
@@ -113,8 +113,8 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """Warning about a capture that was not made at the receiver of the flow; None if it was made there, or if the place
-    is unknown."""
+    """Return a warning about a capture that was not made at the flow's receiver. None means that it was made there, or
+    at an unknown place."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -127,7 +127,7 @@ def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
 
 
 def described(flow: Flow) -> str:
-    """A flow as one line: number, protocol, ends, number of packets.
+    """Return a flow as one line: number, protocol, ends, number of packets.
 
     >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
     '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
@@ -139,7 +139,7 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Convert columns from the crate. The columns are bytes in native order, so numpy can use them without copying."""
+    """Convert columns from the crate. The bytes have native order, so numpy can use them without copying."""
     seq, t_ns, len_bytes = columns
     # pcapng's simple packet blocks have no times, so the column of times may be shorter than the others. If the column
     # of times is shorter, the times cannot be assigned to packets and are dropped.
@@ -159,7 +159,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """Hint for a capture that has no packets with sequence numbers; it depends on the packets that the capture has."""
+    """Return a hint for a capture without sequence numbers, depending on the packets that it has."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (
@@ -184,6 +184,6 @@ def what_is_there(file: Reading) -> str:
 
 
 _FLOWS_SHOWN = 10
-"""Largest number of flows that an error message lists."""
+"""The largest number of flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
-"""A flow number that no capture can have; a reader with this number measures no flow."""
+"""A flow number that no capture can have. A reader with this number measures no flow."""

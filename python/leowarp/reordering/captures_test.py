@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with captures from other tools. Skipped, missing and merged packets and the place of the capture are reported.
-The metrics are correct in spite of such packets."""
+"""The reading of captures from other tools. Skipped, missing and merged packets and the place of the capture are
+reported, and the metrics are correct."""
 
 import pytest
 from hypothesis import given, settings
@@ -107,7 +107,7 @@ def test_data_in_a_syn_are_no_hole(tmp_path):
 
 
 def pinged(tmp_path, late_ns, reply_ns, hops=(64, 64)):
-    """Twenty echo requests 10 ms apart, with their replies; two of them are late."""
+    """Write twenty echo requests 10 ms apart, with their replies. Two of them are late."""
     asked = [Frame(10_000_000 * k, ethernet(echo(k, hops=hops[0]))) for k in range(20)]
     late = {4: late_ns, 10: late_ns}
     answered = [
@@ -140,7 +140,7 @@ def test_times_to_live_tell_where_a_capture_was_made(tmp_path, hops, place):
 
 @st.composite
 def any_frames(draw):
-    """Random frames of a capture: echo requests and other packets, truncated, duplicated, and in any order."""
+    """Return random frames of a capture: echo requests and other packets, truncated, duplicated, and in any order."""
     numbers = draw(st.lists(st.integers(0, 30), min_size=1, max_size=30))
     frames = [
         Frame(1000 * k, draw(st.sampled_from([ethernet, pppoe]))(echo(number)), captured_bytes=draw(cuts))

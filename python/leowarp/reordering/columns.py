@@ -11,19 +11,19 @@ from leowarp.base.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]
-"""Word for the position of a value in error messages ("row", "index"), and the number of the first position."""
+"""The word for the position of a value in error messages ("row", "index"), and the number of the first position."""
 FROM_0: Place = ("index", 0)
-"""The first value of a column in memory has index 0, as in Python."""
+"""The place of a column in memory, whose first value has index 0, as in Python."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
-    """Sequence numbers as a uint64 array of shape (n,).
+    """Return the sequence numbers as a uint64 array of shape (n,).
 
-    values: array-like of shape (n,). Integers in a list, a numpy array, an Arrow array or chunked array, or a pandas or
-        Polars series.
-    bits: If set, a number that does not fit into this many bits is an error.
-    place: (str, int). Word for a position in error messages, and the number of the first position; for example ("row",
-        2).
+    values: array-like of shape (n,). The integers in a list, a numpy array, an Arrow array or chunked array, or a
+        pandas or Polars series.
+    bits: The width of a number. A number that needs more bits is an error.
+    place: (str, int). The word for a position in error messages, and the number of the first position, for example
+        ("row", 2).
     Raises TraceError if a number is negative, missing, too large or not whole. The message names the position and the
     reason.
     """
@@ -31,7 +31,7 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
 
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Times in ns as an int64 array of shape (n,); the result for None is None. `datetime64` arrays are converted.
+    """Return the times in ns as an int64 array of shape (n,), or None for None. `datetime64` arrays are converted.
 
     Raises TraceError if a time is missing, is not whole, or does not fit into 64 bits. Negative times are allowed,
         because only differences between times matter.
@@ -48,14 +48,14 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Payload lengths in bytes as a uint32 array of shape (n,); the result for None is None. Raises TraceError for the
+    """Return the payload lengths in bytes as a uint32 array of shape (n,), or None for None. Raises TraceError for the
     same reasons as `sequence_column`."""
     return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """A column of whole numbers as a contiguous array of type `kind`. If a value does not fit, TraceError names the
-    first such value."""
+    """Return a column of whole numbers as a contiguous array of type `kind`. TraceError names the first value that does
+    not fit."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
@@ -105,7 +105,7 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
-    """Convert an array of Python objects; numpy stores a list of integers as objects if one of them does not fit into
+    """Convert an array of Python objects. numpy stores a list of integers as objects if one of them does not fit into
     64 bits."""
     for at, value in enumerate(array):
         # pandas' marker for missing values is recognised by its type's name, because pandas may not be installed.

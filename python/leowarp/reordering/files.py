@@ -29,29 +29,27 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
-"""Number of bytes that are read and passed to the crate at once. Because of this limit, a reader's memory does not
-depend on the length of the file."""
+"""The number of bytes that are read and passed to the crate at once. The limit keeps a reader's memory independent of
+the file's length."""
 
 
 @contextmanager
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
-    """Open a file of arrivals (`-` is standard input). The parts are read while the caller iterates over them.
+    """Open a file of arrivals (`-` is standard input). The parts are read during the caller's iteration.
 
     Parameters
     ----------
     path : path
         Text, CSV, Parquet, pcap or pcapng, or `-`.
     source : Source, optional
-        Description of the file: facts that the file itself does not contain.
+        The description of the file: facts that the file itself does not contain.
     bits : int, optional
-        Width in bits of the sequence numbers in a text file, 8 to 63. A number that needs more than `bits` bits is an
-        error.
+        The width in bits of the sequence numbers in a text file, 8 to 63. A number that needs more bits is an error.
 
     Yields
     ------
     Reading
-        The open file. The attributes `flows`, `counts` and `notes` of the reading are complete after the last part has
-        been read.
+        The open file. The attributes `flows`, `counts` and `notes` are complete after the last part.
 
     Raises
     ------
@@ -78,16 +76,16 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
 
 @dataclass(frozen=True)
 class Survey:
-    """Contents of a capture.
+    """The contents of a capture.
 
     Attributes
     ----------
     flows : list of Flow
-        Flows in the order of their first packets.
+        The flows in the order of their first packets.
     counts : dict of str to int
-        Other content of the capture, with the number of packets of each kind.
+        The other content of the capture, with the number of packets of each kind.
     skipped : list of Skip
-        Packets of the capture that were not read, with the reasons.
+        The packets of the capture that were not read, with the reasons.
     """
 
     flows: list[Flow]
@@ -97,7 +95,7 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Metrics of the sequence in a file, and facts about the file and its packets.
+    """The metrics of the sequence in a file, and facts about the file and its packets.
 
     Attributes
     ----------
@@ -106,15 +104,15 @@ class Measured:
     format : str
         One of `arrivals.FORMATS`.
     flow : Flow or None
-        The measured flow of a capture; None for other formats.
+        The measured flow of a capture. None for other formats.
     counts : dict of str to int
-        Number of packets of each kind in the capture, including packets that belong to no flow.
+        The number of packets of each kind in the capture, including packets of no flow.
     notes : list of str
-        Warnings about the result.
+        The warnings about the result.
     skipped : list of Skip
-        Packets of a capture that were not read, with the reasons.
+        The packets of a capture that were not read, with the reasons.
     captured_at : CapturedAt or None
-        Where a capture was made, relative to its flow.
+        The place at which a capture was made, relative to its flow.
     """
 
     reordering: Reordering
@@ -134,22 +132,22 @@ def measure_file(
     on_progress: Callable[[float | None, int], None] | None = None,
     **settings: Any,
 ) -> Measured:
-    """Compute all metrics of the arrivals in a file. The file is read in parts, so memory does not depend on its
-    length.
+    """Compute all metrics of the arrivals in a file. The file is read in parts, so its length does not affect the
+    memory.
 
     Parameters
     ----------
     path : path
-        Text (one sequence number per line), CSV, Parquet, pcap or pcapng; `-` is standard input.
+        Text (one sequence number per line), CSV, Parquet, pcap or pcapng. `-` is standard input.
     source : Source, optional
-        Description of the file: facts that the file itself does not contain.
+        The description of the file: facts that the file itself does not contain.
     sent_pkts : int, optional
-        Place at which the capture was made, relative to the measured flow.
+        The number of packets that were sent.
     on_progress : callable, optional
-        Function that is called with the share of the file that has been read (None if unknown) and the number of
+        A function that is called with the share of the file that has been read (None if unknown) and the number of
         packets read.
     **settings
-        Fields of `Settings`.
+        The fields of `Settings`.
 
     Raises
     ------
@@ -197,7 +195,7 @@ def measure_file(
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
-    """Flows of a capture in the order of their first packets. The function reads the complete file.
+    """Return the flows of a capture in the order of their first packets. The complete file is read.
 
     Raises
     ------
@@ -208,8 +206,8 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
 
 
 def survey(path: Path | str, *, source: Source | None = None) -> Survey:
-    """Contents of a capture: its flows, and the packets that were not read. The complete file is read, but no flow is
-    measured.
+    """Return the contents of a capture: its flows, and the packets that were not read. The complete file is read, but
+    no flow is measured.
 
     Raises
     ------
@@ -248,7 +246,8 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Format of a file, found from its first bytes, or else from its name; "text" if neither is conclusive."""
+    """Return the format of a file from its first bytes, or else from its name. "text" means that neither is
+    conclusive."""
     head = first_bytes(stream)
     # First bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
@@ -268,8 +267,8 @@ def _format_of(stream: BinaryIO, name: str) -> str:
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a stream in pieces. After each piece, `done_ratio` is updated to the share of the stream that has
-    been read."""
+    """Yield the bytes of a stream in pieces. Each piece updates `done_ratio` to the share of the stream that has been
+    read."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -295,8 +294,8 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """The arrivals of a text file with one sequence number per line. If a line is split between two chunks, the crate
-    joins its parts."""
+    """Yield the arrivals of a text file with one sequence number per line. The crate joins a line that is split between
+    two chunks."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -305,13 +304,14 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """The arrivals of one flow of a capture. `bits` is not used, because the protocol determines the number of bits."""
+    """Yield the arrivals of one flow of a capture. `bits` is not used, because the protocol determines the number of
+    bits."""
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
 
 
 def _what_is_there(file: Reading) -> str:
-    """Hint for a file that has no packets with sequence numbers; it depends on the file's content."""
+    """Return a hint for a file without sequence numbers, depending on its content."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
@@ -327,6 +327,6 @@ _OTHER_CAPTURES = {
     b"TRSNIFF data": "Sniffer",
     b"iptrace 2.0": "AIX iptrace",
 }
-"""First bytes of formats that Wireshark can read (wiretap), but leowarp cannot."""
+"""The first bytes of formats that Wireshark can read (wiretap), but leowarp cannot."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

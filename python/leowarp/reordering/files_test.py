@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with files of every format. The same sequence gives the same metrics in each format, and errors name their
+"""The reading of files of every format. The same sequence gives the same metrics in each format, and errors name their
 position in the file."""
 
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a sequence in memory (`measure`), or of a sequence whose packets are still arriving (`Meter`). The crate
+"""The metrics of a sequence in memory (`measure`), or of a sequence that is still arriving (`Meter`). The crate
 `reorder` computes all metrics in one pass."""
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NR
 from leowarp.reordering.settings import THRESHOLD_PKTS, Settings
 
 _AT_ONCE_PKTS = 1 << 20
-"""Maximum number of arrivals that are passed to the crate in one call. Ctrl-C is handled between two calls."""
+"""The maximum number of arrivals that are passed to the crate in one call. Ctrl-C is handled between two calls."""
 
 
 class Meter:
-    """Measures a sequence while it arrives. The settings limit a meter's memory, which does not grow with the number of
-    arrivals.
+    """A meter of a sequence that is still arriving. The settings limit a meter's memory, which does not grow with the
+    number of arrivals.
 
     Parameters
     ----------
     **settings
-        Fields of `Settings`.
+        The fields of `Settings`.
 
     Examples
     --------
@@ -43,17 +43,17 @@ class Meter:
         self._has_lengths = True
 
     def arrive(self, seq: Any, *, t_ns: Any = None, len_bytes: Any = None) -> None:
-        """Add further arrivals, in the order in which they arrived.
+        """Add further arrivals, in their order.
 
         Parameters
         ----------
         seq : array-like of shape (n,)
-            Sequence numbers in packets, one number per packet. Further copies of a packet are counted as duplicates.
+            The sequence numbers in packets, one per packet. Further copies of a packet count as duplicates.
         t_ns : array-like of shape (n,), optional
-            Times of arrival in ns, or `datetime64`. Without times, the results for late times and for gaps in ns are
-            None.
+            The times of arrival in ns, or `datetime64`. Without times, the results for late times and for gaps in ns
+            are None.
         len_bytes : array-like of shape (n,), optional
-            Payload lengths. Without lengths, the results for byte offsets are None.
+            The payload lengths. Without lengths, the results for byte offsets are None.
 
         Raises
         ------
@@ -77,19 +77,18 @@ class Meter:
             self._has_lengths &= lengths is not None
 
     def measured(self, sent_pkts: int | None = None) -> Reordering:
-        """Metrics of the arrivals so far. Further arrivals may be added after this call.
+        """Return the metrics of the arrivals so far. Further arrivals may follow.
 
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets that were sent in the sequence. Without `sent_pkts`, losses of packets with numbers above
-            the largest arrived number are unknown. If `first_seq` is missing, losses of packets with numbers below the
-            smallest arrived number are also unknown.
+            The number of packets that were sent in the sequence. Without `sent_pkts`, losses above the largest arrived
+            number are unknown. Without `first_seq`, losses below the smallest arrived number are unknown too.
 
         Raises
         ------
         TraceError
-            If nothing has arrived. Without arrivals no metric is defined; a value of 0 would be wrong.
+            If nothing has arrived. No metric is then defined, and a value of 0 would be wrong.
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
@@ -115,21 +114,21 @@ def measure(
     Parameters
     ----------
     arrivals : array-like of shape (n,)
-        Sequence numbers of first transmissions in the order of arrival: a list, a numpy array, an Arrow array or
-        chunked array, or a pandas series. Duplicates are counted, and are not an error.
+        The sequence numbers of first transmissions in the order of arrival: a list, a numpy array, an Arrow array or
+        chunked array, or a pandas series. Duplicates are counted, and are no error.
     t_ns, len_bytes : array-like of shape (n,), optional
-        Times of arrival in ns, and payload lengths in bytes.
+        The times of arrival in ns, and the payload lengths in bytes.
     sent_pkts : int, optional
-        Number of packets that were sent.
+        The number of packets that were sent.
     **settings
-        Fields of `Settings`: thresholds, window, bits.
+        The fields of `Settings`: thresholds, window, bits.
 
     Raises
     ------
     TraceError
         If the sequence is empty or contains invalid sequence numbers.
     ScenarioError
-        If a setting is out of range, for instance a threshold of 0.
+        If a setting is out of range, for example a threshold of 0.
 
     References
     ----------
@@ -141,16 +140,16 @@ def measure(
 
 
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
-    """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
+    """Return the share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
-    The parameters `arrivals` and `settings` of this function, and of the functions below, are those of `measure`. The
-    exceptions are those of `measure`.
+    The parameters `arrivals` and `settings` and the exceptions are the same as for `measure`. The same holds for the
+    functions below.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
 
 def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> BufferDensity:
-    """Share of arrivals at each occupancy of a resequencing buffer: RBD (RFC 5236, 3.11).
+    """Return the share of arrivals at each occupancy of a resequencing buffer: RBD (RFC 5236, 3.11).
 
     Examples
     --------
@@ -161,8 +160,8 @@ def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **set
 
 
 def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """Mean displacement (MD) in packets: the sum of abs(i) RD[i] over all displacements i. None if the displacement of
-    every packet exceeds the threshold.
+    """Return the mean displacement (MD) in packets: the sum of abs(i) RD[i] over all displacements i. None means that
+    the displacement of every packet exceeds the threshold.
 
     Examples
     --------
@@ -173,23 +172,23 @@ def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **
 
 
 def entropy(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """Reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i] over all displacements i. None if the
-    displacement of every packet exceeds the threshold."""
+    """Return the reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i] over all displacements i. None means
+    that the displacement of every packet exceeds the threshold."""
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
 
 
 def ratio(arrivals: Any, **settings: Any) -> float | None:
-    """Share of reordered packets among the received packets (RFC 4737, 4.1)."""
+    """Return the share of reordered packets among the received packets (RFC 4737, 4.1)."""
     return measure(arrivals, **settings).reordered_ratio
 
 
 def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **settings: Any) -> Extents:
-    """Extents of the reordered packets, with late times and byte offsets (RFC 4737, 4.2 to 4.4)."""
+    """Return the extents of the reordered packets, with late times and byte offsets (RFC 4737, 4.2 to 4.4)."""
     return measure(arrivals, t_ns=t_ns, len_bytes=len_bytes, **settings).extents
 
 
 def n_reordering(arrivals: Any, *, n_max: int = 10, **settings: Any) -> NReordering:
-    """Share of packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
+    """Return the share of packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
 
     Examples
     --------
@@ -200,10 +199,10 @@ def n_reordering(arrivals: Any, *, n_max: int = 10, **settings: Any) -> NReorder
 
 
 def runs(arrivals: Any, **settings: Any) -> Runs:
-    """Reordering-free runs and their variability (RFC 4737, 4.6)."""
+    """Return the reordering-free runs and their variability (RFC 4737, 4.6)."""
     return measure(arrivals, **settings).runs
 
 
 def gaps(arrivals: Any, *, t_ns: Any = None, **settings: Any) -> Gaps:
-    """Gaps between reordering discontinuities, in arrivals and in time (RFC 4737, 4.5)."""
+    """Return the gaps between reordering discontinuities, in arrivals and in time (RFC 4737, 4.5)."""
     return measure(arrivals, t_ns=t_ns, **settings).gaps

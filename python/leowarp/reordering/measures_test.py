@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the Python bindings: worked examples, every type of column, rejected inputs, and arrivals in several
-calls."""
+"""The Python bindings: worked examples, every type of column, rejected inputs, and arrivals in several calls."""
 
 import math
 import subprocess

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import `leowarp._native`, the library that crates/py builds. Only this module imports `leowarp._native`.
 
-If the library is missing, or too new for the machine, leowarp therefore always raises the same error, which has a hint.
+A missing or too new library therefore always raises the same error, with a hint.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from leowarp.base.errors import HostError
 
 
 def import_native() -> Any:
-    """The native library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
+    """Return the native library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
 
     Raises HostError if the library is missing, or needs a newer glibc than this machine has.
     """
@@ -28,7 +28,7 @@ def import_native() -> Any:
 
 
 def _unusable(error: str) -> HostError:
-    """Error for a library that cannot be loaded."""
+    """Return the error for a library that cannot be loaded."""
     # A message of the dynamic linker is, for example, "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found
     # (required by .../leowarp/_native.abi3.so)". The message names the first glibc version that is missing.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed results for a sequence. If no packet was counted, a mean or ratio is None instead of 0."""
+"""The typed results for a sequence. A mean or ratio is None instead of 0 if no packet was counted."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """Reorder density, RD (RFC 5236, 3.6).
+    """The reorder density, RD (RFC 5236, 3.6).
 
     Attributes
     ----------
     threshold_pkts : int
         The threshold D_T. A packet with a larger displacement counts as lost.
     displacement_pkts : int32 array of shape (n,)
-        Receive index minus sequence number: negative for early packets, positive for late ones. Values are in ascending
-            order, and only displacements that occur are included.
+        The receive index minus the sequence number: negative for early packets, positive for late packets. The values
+            are ascending, and only displacements that occur are included.
     pkts : uint64 array of shape (n,)
-        Number of packets with each displacement.
+        The number of packets with each displacement.
     counted_pkts : int
         The sum of `pkts`, called N' in RFC 5236.
     early_beyond_pkts, late_beyond_pkts : int
-        Numbers of packets that are early, or late, by more than the threshold.
+        The numbers of packets that are early, or late, by more than the threshold.
     mean_displacement_pkts : float or None
-        Mean displacement (MD): the sum of abs(i) RD[i].
+        The mean displacement (MD): the sum of abs(i) RD[i].
     entropy_nats : float or None
-        Reordering entropy (E_r): minus the sum of RD[i] ln RD[i].
+        The reordering entropy (E_r): minus the sum of RD[i] ln RD[i].
 
     References
     ----------
-    RFC 5236 (Informational, independent stream). MD and E_r: Ye, Jayasumana, Piratla, ICNS 2006.
+    RFC 5236 (Informational, independent stream). The source of MD and E_r is Ye, Jayasumana, Piratla, ICNS 2006.
     """
 
     threshold_pkts: int
@@ -48,48 +48,48 @@ class Density:
     # Implements RFC 5236, 3.6 (reorder density).
     @property
     def share(self) -> np.ndarray:
-        """RD as a float64 array of shape (n,): share of the packets at each displacement. The sum is 1."""
+        """The share of the packets at each displacement (RD), as a float64 array of shape (n,). The sum is 1."""
         # If no packet was counted, the array is empty, so any divisor may be used.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of the packets that arrive after at least `successors` packets that were sent later (RFC 5236, 9). None
-        if no packet was counted.
+        """Return the share of the packets that arrive after at least `successors` packets that were sent later (RFC
+        5236, 9). None means that no packet was counted.
 
         Parameters
         ----------
         successors : int
-            At least 1. 3 corresponds to TCP's three duplicate acknowledgements.
+            The number, at least 1. A value of 3 corresponds to TCP's three duplicate acknowledgements.
         """
         if not self.counted_pkts:
             return None
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
 
     def to_dict(self) -> dict[str, float]:
-        """Share of packets by displacement (as text), for JSON."""
+        """Return the share of packets by displacement (as text), for JSON."""
         return _shares(self.displacement_pkts, self.share)
 
 
 @dataclass(frozen=True, eq=False)
 class BufferDensity:
-    """Reorder buffer-occupancy density, RBD (RFC 5236, 3.11).
+    """The reorder buffer-occupancy density, RBD (RFC 5236, 3.11).
 
     Attributes
     ----------
     threshold_pkts : int
         The threshold B_T, which is the size of the resequencing buffer.
     occupancy_pkts : int32 array of shape (n,)
-        Number of packets in the buffer after an arrival. Values are in ascending order, and only occupancies that occur
+        The number of packets in the buffer after an arrival. The values are ascending, and only occupancies that occur
         are included.
     pkts : uint64 array of shape (n,)
-        Number of arrivals with each occupancy.
+        The number of arrivals with each occupancy.
     counted_pkts : int
         The sum of `pkts`, called N' in RFC 5236.
     late_beyond_pkts : int
-        Number of packets that arrived after the buffer had stopped waiting for them.
+        The number of packets that arrived after the buffer had stopped waiting for them.
     buffer_mean_pkts : float or None
-        Mean occupancy: the sum of i RBD[i].
+        The mean occupancy: the sum of i RBD[i].
     """
 
     threshold_pkts: int
@@ -102,27 +102,27 @@ class BufferDensity:
     # Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     @property
     def share(self) -> np.ndarray:
-        """RBD as a float64 array of shape (n,): share of the arrivals at each occupancy. The sum is 1."""
+        """The share of the arrivals at each occupancy (RBD), as a float64 array of shape (n,). The sum is 1."""
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Share of arrivals by occupancy (as text), for JSON."""
+        """Return the share of arrivals by occupancy (as text), for JSON."""
         return _shares(self.occupancy_pkts, self.share)
 
 
 @dataclass(frozen=True, eq=False)
 class NReordering:
-    """n-reordering (RFC 4737, 5.3): a packet is n-reordered if all of the n arrivals before it were sent later.
+    """The n-reordering (RFC 4737, 5.3). A packet is n-reordered if all of the n arrivals before it were sent later.
 
     Attributes
     ----------
     n : int32 array of shape (m,)
-        Values of n, from 1.
+        The values of n, from 1.
     pkts : uint64 array of shape (m,)
-        Number of packets that are n-reordered, for each n; it does not increase with n. The number for n = 3
-        corresponds to TCP's three duplicate acknowledgements.
+        The number of packets that are n-reordered, for each n. The number does not increase with n. The number for n =
+        3 corresponds to TCP's three duplicate acknowledgements.
     received_pkts : int
-        Number of packets received.
+        The number of packets received.
     """
 
     n: np.ndarray
@@ -132,33 +132,34 @@ class NReordering:
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     @property
     def share(self) -> np.ndarray:
-        """Float64 array of shape (m,): n-reordered packets divided by received packets (definition 2 of 5.3)."""
+        """The n-reordered packets divided by the received packets (definition 2 of 5.3), as a float64 array of shape
+        (m,)."""
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Share of n-reordered packets by n (as text), for JSON. Shares of 0 are included, so that the largest n is
-        visible."""
+        """Return the share of n-reordered packets by n (as text), for JSON. Shares of 0 are included, so the largest n
+        is visible."""
         return _shares(self.n, self.share)
 
 
 @dataclass(frozen=True, eq=False)
 class Extents:
-    """How late reordered packets are (RFC 4737, 4.2 to 4.4).
+    """The extents of reordered packets (RFC 4737, 4.2 to 4.4).
 
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        Number of arrivals since the first packet that overtook the reordered packet. Values are in ascending order, and
+        The number of arrivals since the first packet that overtook the reordered packet. The values are ascending, and
         only extents that occur are included.
     pkts : uint64 array of shape (n,)
-        Number of reordered packets with each extent.
+        The number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
-        Mean and largest extent.
+        The mean and largest extent.
     late_time_mean_ns, late_time_max_ns : float or None, int or None
-        Mean and largest time since the arrival of the first packet that overtook the reordered packet; None without
+        The mean and largest time since the arrival of the first packet that overtook the reordered packet. None without
         times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
-        Mean and largest number of payload bytes that a receiver had to store until the reordered packet came; None
+        The mean and largest number of payload bytes that a receiver had to store until the reordered packet came. None
         without lengths.
     """
 
@@ -172,7 +173,7 @@ class Extents:
     byte_offset_max_bytes: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The attributes as a dict for JSON. `counts_pkts` is the number of packets by extent (as text)."""
+        """Return the attributes as a dict for JSON. `counts_pkts` is the number of packets by extent (as text)."""
         # The extents are text, because keys of JSON objects must be text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
@@ -181,21 +182,20 @@ class Extents:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Discontinuities, and the gaps between reordering discontinuities (RFC 4737, 3.4 and 4.5).
+    """The discontinuities, and the gaps between reordering discontinuities (RFC 4737, 3.4 and 4.5).
 
     Attributes
     ----------
     sequence_discontinuities : int
-        Number of arrivals at which the sequence number jumps ahead and skips numbers; lost packets also cause such
-        jumps.
+        The number of arrivals at which the sequence number jumps ahead. Lost packets also cause these jumps.
     reordering_discontinuities : int
-        Number of arrivals that were the first to overtake some reordered packet.
+        The number of arrivals that were the first to overtake a reordered packet.
     gaps : int
-        Number of pairs of successive reordering discontinuities.
+        The number of pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None
-        Mean and largest number of arrivals from one reordering discontinuity to the next.
+        The mean and largest number of arrivals from one reordering discontinuity to the next.
     mean_ns, max_ns : float or None, int or None
-        Mean and largest time from one reordering discontinuity to the next; None without times.
+        The mean and largest time from one reordering discontinuity to the next. None without times.
     """
 
     sequence_discontinuities: int
@@ -207,32 +207,32 @@ class Gaps:
     max_ns: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The attributes as a dict for JSON."""
+        """Return the attributes as a dict for JSON."""
         return _scalars(self)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Reordering-free runs (RFC 4737, 4.6).
+    """The reordering-free runs (RFC 4737, 4.6).
 
     Attributes
     ----------
     in_order_pkts : int
-        Number of packets in order, a.
+        The number of packets in order, a.
     in_order_ratio : float or None
         The ratio a / p, where p is the number of received packets.
     runs : int
-        Number of runs that ended with a reordered packet (x in the RFC). The last run of the sequence is not included,
-        because no reordered packet ended it.
+        The number of runs that ended with a reordered packet (x in the RFC). The last run is not included, because no
+        reordered packet ended it.
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None
-        The ratio q / a, where q is the sum of the squared lengths of the runs. If a packet is chosen at random, q / a
-        is the mean length of the run to which the packet belongs.
+        The ratio q / a, where q is the sum of the squared lengths of the runs. q / a is the mean length of the run to
+        which a random packet belongs.
     variability_ratio : float or None
         The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int
-        Lengths of the last run of the sequence, and of the longest run.
+        The lengths of the last run of the sequence, and of the longest run.
     """
 
     in_order_pkts: int
@@ -245,38 +245,38 @@ class Runs:
     max_pkts: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The attributes as a dict for JSON."""
+        """Return the attributes as a dict for JSON."""
         return _scalars(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Reordering:
-    """All results for a sequence.
+    """The results of all metrics for a sequence.
 
     Attributes
     ----------
     arrived_pkts : int
-        Number of all arrivals: the sum of `received_pkts`, `duplicate_pkts`, `too_late_pkts` and `outside_pkts`.
+        The number of all arrivals: the sum of `received_pkts`, `duplicate_pkts`, `too_late_pkts` and `outside_pkts`.
     received_pkts : int
-        Number of packets received. Only the first copy of each packet is counted, as in RFC 4737.
+        The number of packets received. Only the first copy of each packet counts, as in RFC 4737.
     duplicate_pkts : int
-        Number of second and further copies of packets.
+        The number of second and further copies of packets.
     too_late_pkts : int
-        Number of arrivals whose sequence number is more than the loss window below the largest number that has arrived.
-        Packets that arrive too late count as lost.
+        The number of arrivals that are below the largest arrived number by more than the loss window. The packets that
+        arrive too late count as lost.
     outside_pkts : int
-        Number of arrivals whose sequence number is below the sequence's first number.
+        The number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int
-        Number of packets that were sent, if known. If the number is unknown, it is taken to be the number of sequence
-        numbers from the first to the largest.
+        The number of packets that were sent, if known. The fallback is the number of sequence numbers from the first to
+        the largest.
     lost_pkts : int
-        Number of packets that were expected but not received.
+        The number of packets that were expected but not received.
     reordered_pkts : int
-        Number of packets that arrived after a packet with a larger number (RFC 4737, 3.3).
+        The number of packets that arrived after a packet with a larger number (RFC 4737, 3.3).
     reordered_ratio : float or None
-        Share of reordered packets among the received packets (RFC 4737, 4.1).
+        The share of reordered packets among the received packets (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        Results of one metric each. The class of each result names the section of its RFC.
+        The results of one metric each. The class of each result names the section of its RFC.
     """
 
     arrived_pkts: int
@@ -297,21 +297,21 @@ class Reordering:
 
     @property
     def mean_displacement_pkts(self) -> float | None:
-        """Mean displacement; see `Density`."""
+        """The mean displacement of `density`."""
         return self.density.mean_displacement_pkts
 
     @property
     def entropy_nats(self) -> float | None:
-        """Reordering entropy; see `Density`."""
+        """The reordering entropy of `density`."""
         return self.density.entropy_nats
 
     @property
     def buffer_mean_pkts(self) -> float | None:
-        """Mean occupancy; see `BufferDensity`."""
+        """The mean occupancy of `buffer_density`."""
         return self.buffer_density.buffer_mean_pkts
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object that `leowarp reorder FILE --json` prints."""
+        """Return the JSON object that `leowarp reorder FILE --json` prints."""
         density, buffer = self.density, self.buffer_density
         # Scalars are at the top level of the object, so that a program such as jq or pandas finds each by a single
         # name.
@@ -346,12 +346,11 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """The result of the native meter as typed values. Values that need times (or lengths) are None if some arrival had
-    no time (or no length).
+    """Return the result of the native meter as typed values. A value that needs times (or lengths) is None if an
+    arrival had none.
 
     native: The result of `_native.Meter.measured()` (crates/py/src/meter.rs).
-    is_timed, has_lengths: Whether every arrival had a time, and whether every arrival had a length. The meter treats
-        missing lengths as 0.
+    is_timed, has_lengths: True if every arrival had a time, or a length. The meter treats missing lengths as 0.
     """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]
@@ -387,7 +386,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (value, number of packets) as two arrays in the same order: values as int32, numbers as uint64."""
+    """Return pairs (value, number of packets) as two arrays in the same order: values as int32, numbers as uint64."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

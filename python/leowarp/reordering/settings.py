@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a measurement: thresholds, loss window, and width of the sequence numbers."""
+"""The settings of a measurement: thresholds, loss window, and width of the sequence numbers."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""Default threshold, in packets; it equals the default in runs (`observe.reordering_threshold`). The default is large,
+"""The default threshold, in packets. Runs have the same default (`observe.reordering_threshold`). The default is large,
 because a route change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
-"""Largest threshold: displacements are signed 32-bit numbers."""
+"""The largest threshold, because displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""Largest loss window, which limits the meter's memory to 80 to 160 MB. A larger window is rejected, because the meter
-would silently use the maximum."""
+"""The largest loss window, which limits the meter's memory to 80 to 160 MB. A larger window is rejected, because the
+meter would silently use this maximum."""
 N_MAX = 2**16
-"""Largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use the
-maximum."""
+"""The largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use
+this maximum."""
 SEQ_MAX = 2**63 - 1
-"""Largest sequence number. Larger numbers do not fit into signed 64-bit integers, which are the usual type in Parquet
+"""The largest sequence number. Larger numbers do not fit into signed 64-bit integers, the usual type in Parquet
 files."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a measurement.
+    """The settings of a measurement.
 
     Attributes
     ----------
     threshold_pkts : int
-        D_T of RFC 5236: in RD, a packet with a larger displacement counts as lost.
+        The threshold D_T of RFC 5236. In RD, a packet with a larger displacement counts as lost.
     buffer_threshold_pkts : int, optional
-        B_T of RFC 5236: size of the assumed buffer; default: `threshold_pkts`.
+        The threshold B_T of RFC 5236, which is the size of the assumed buffer. The default is `threshold_pkts`.
     loss_window_pkts : int
-        Replaces the waiting time of RFC 4737: a packet counts as lost if its sequence number is more than this far
-        below the largest number that has arrived.
+        The distance below the largest arrived number beyond which a packet counts as lost. The distance replaces the
+        waiting time of RFC 4737.
     n_max : int
-        n-reordering is counted for n = 1 to n_max.
+        The largest n for which n-reordering is counted, from n = 1 on.
     first_seq : int, optional
-        Number of the first packet that was sent; default: the smallest number that arrives.
+        The number of the first packet that was sent. The default is the smallest number that arrives.
     bits : int, optional
-        Width in bits of sequence numbers that wrap around (8 to 63), for instance 16 or 32. None if the numbers do not
-        wrap around.
+        The width in bits of sequence numbers that wrap around (8 to 63), for example 16 or 32. None means that the
+        numbers do not wrap around.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Settings:
             raise ScenarioError(f"first_seq = {self.first_seq} does not fit into {self.bits} bits")
 
     def to_dict(self) -> dict[str, Any]:
-        """Values by name, in the form of the parameters of the native `Meter`.
+        """Return the values by name, in the form of the parameters of the native `Meter`.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """The value as a Python int; any type of whole number is accepted. Other types raise ScenarioError."""
+    """Return the value as a Python int. Any type of whole number is accepted. Other types raise ScenarioError."""
     # `index` is used, because `int` would silently convert 2.5 to 2, and accept "3".
     try:
         number = index(value)

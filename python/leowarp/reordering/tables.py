@@ -19,7 +19,7 @@ from leowarp.reordering.arrivals import Part, Reading, Source, first_bytes, tota
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
-"""Names by which the sequence column is recognised."""
+"""The names by which the sequence column is recognised."""
 # One part is 1 MiB of a CSV file, or 262,144 rows of a Parquet file. Files are read in parts of fixed size, so memory
 # does not depend on the length of the file. The overhead per part is negligible.
 _BLOCK_BYTES = 1 << 20
@@ -32,12 +32,12 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """Arrivals of a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
+    """Yield the arrivals of a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
 
-    Yields: Parts of about 1 MiB of the file; none for an empty file.
+    Yields: Parts of about 1 MiB of the file, or none for an empty file.
     Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
         contains numbers although `source.header` is set.
-    Raises TraceError if a row contains an invalid number. The message has the number of the row; row 1 is the header.
+    Raises TraceError if a row contains an invalid number. The message has the number of the row. Row 1 is the header.
     """
     # The line may end in CR or LF, because Arrow accepts both.
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
@@ -93,7 +93,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
 
 
 def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """Arrivals of a Parquet file, in parts of at most 262,144 rows.
+    """Yield the arrivals of a Parquet file, in parts of at most 262,144 rows.
 
     Raises ScenarioError if the file is a pipe, or if a column or a unit must be selected.
     Raises TraceError if the file is damaged, or if a row contains an invalid number.
@@ -121,8 +121,8 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert the columns of sequence numbers, times and lengths; `present` says which of the three exist. `row` is the
-    number of the first row in `columns`, for error messages."""
+    """Convert the columns of sequence numbers, times and lengths. `present` says which of the three exist. `row` is the
+    number of the first row, for error messages."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:
@@ -132,10 +132,10 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 
 
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
-    """Times in ns as int64. Fractions of a nanosecond are rounded.
+    """Return the times in ns as int64. Fractions of a nanosecond are rounded.
 
-    Written as text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 can represent only 16.
-    Large times are therefore read as decimals, in two parts.
+    As text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 can represent only 16. Large
+    times are therefore read as decimals, in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
@@ -165,8 +165,7 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
 
 
 def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
-    """A column of text or numbers as float64. If a value is not a finite number, TraceError names the first such
-    value."""
+    """Return a column of text or numbers as float64. TraceError names the first value that is not a finite number."""
     try:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -188,11 +187,10 @@ def _float(text: str) -> float:
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
-    """Positions (from 0) of the columns with sequence number, time and length. Time and length are None if they were
-    not selected.
+    """Return the positions (from 0) of the columns with sequence number, time and length. Time and length are None if
+    they were not selected.
 
-    The sequence column is the one that the user named; without a name, the only column of the file, or the only column
-    with a usual name.
+    The sequence column is the column that the user named, the only column, or the only column with a usual name.
     """
     time = None if source.time is None else _position(this, "time", source.time, names)
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
@@ -208,7 +206,7 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
-    """Position (from 0) of a column that the user gave by its name or by its number, which counts from 1. Raises
+    """Return the position (from 0) of a column that the user gave by its name, or by its number from 1. Raises
     ScenarioError if no column has this name or number."""
     # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. In a file without a
     # header, the columns are called 1, 2, 3.
@@ -223,7 +221,7 @@ def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
 
 
 def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None:
-    """Unit of a column of times; None if the column's type already has a unit."""
+    """Return the unit of a column of times. None means that the column's type already has a unit."""
     if column is not None and (pa.types.is_temporal(column.type)):
         return None
     # The user's setting takes precedence over the ending of the column's name: a column `rtt_s` may contain ms.
@@ -239,7 +237,7 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
 
 
 def _csv_errors(this: Reading, step, names: list[str]):
-    """Call `step` and return its result. Errors of pyarrow are converted to TraceError with leowarp's own message."""
+    """Call `step` and return its result. Errors of pyarrow become TraceError with leowarp's own message."""
     try:
         return step()
     except pa.ArrowInvalid as error:

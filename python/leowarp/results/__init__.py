@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finished runs as Python objects: single runs, differences between runs, groups of runs with several seeds,
-exports."""
+"""Finished runs as Python objects: single runs, differences between runs, groups of runs, exports."""

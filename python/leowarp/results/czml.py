@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run over a constellation as CZML: satellites, stations, and the links of its paths; a link is shown while a path
+"""A run over a constellation as CZML: satellites, stations, and the links of its paths. A link is shown while a path
 uses it.
 
-The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`,
-with the clock, comes first. Ids do not change between runs and versions (`satellite/s-03-17`, `station/Madrid`,
-`link/s-03-17~s-04-17`). Positions are Earth-fixed samples, which are interpolated with a polynomial of degree 5. The
-ends of a link are references to the positions of its nodes. Values that change are given in intervals that cover the
-whole run, because a viewer uses its own default value at any other time.
+The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`
+with the clock comes first. The ids do not change between runs and versions (`satellite/s-03-17`, `station/Madrid`,
+`link/s-03-17~s-04-17`). The positions are Earth-fixed samples, which are interpolated with a polynomial of degree 5.
+The ends of a link are references to the positions of its nodes. Values that change have intervals that cover the whole
+run, because a viewer uses its own default at any other time.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from leowarp.scenario.schema import Access
 
 DEGREE = 5
 SAMPLE_S = 60
-"""Interval between samples of positions. With a polynomial of degree 5, the error is far below a metre."""
+"""The interval between samples of positions. The error of the interpolation is far below a metre."""
 MULTIPLIER = 10
-"""Number of seconds of the run that the viewer shows per second of real time."""
+"""The number of seconds of the run that the viewer shows per second of real time."""
 
 _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 176, 255, 255]
 
 
 def czml(run: Run) -> str:
-    """The run as a JSON text that is a CZML document.
+    """Return the run as the JSON text of a CZML document.
 
-    Raises ScenarioError if the run's plan has no constellation, because the nodes then have no positions.
+    Raises ScenarioError if the plan has no constellation, because the nodes then have no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
@@ -79,12 +79,12 @@ class _Clock:
         self.begin, self.end_ns = begin, end_ns
 
     def at(self, t_ns: int) -> str:
-        """An instant of the run as text, with microseconds."""
+        """Return an instant of the run as text, with microseconds."""
         text = (self.begin + timedelta(microseconds=t_ns / 1000)).isoformat(timespec="microseconds")
         return text.replace("+00:00", "Z")
 
     def span(self, from_ns: int, until_ns: int) -> str:
-        """A time span of the run in CZML's notation (begin/end)."""
+        """Return a time span of the run in CZML's notation (begin/end)."""
         return f"{self.at(from_ns)}/{self.at(until_ns)}"
 
     @property
@@ -94,7 +94,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet `document`, which must come first and contains the clock of the viewer."""
+    """Return the packet `document`, which must come first and contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -107,7 +107,7 @@ def _document(run: Run, clock: _Clock) -> dict[str, Any]:
 
 
 def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
-    """One packet per satellite, with its positions in ECEF (`FIXED`) in whole metres."""
+    """Yield one packet per satellite, with its positions in ECEF (`FIXED`) in whole metres."""
     # There are samples before and after the run as well, so that every polynomial within the run has enough samples on
     # both sides.
     count = -(-clock.end_ns // (SAMPLE_S * 1_000_000_000)) + DEGREE + 1
@@ -130,7 +130,7 @@ def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
-    """One packet per station; the station's name is its label."""
+    """Yield one packet per station, with its name as the label."""
     for name, position_m in zip(sky.stations.names, sky.stations.positions_ecef_m, strict=True):
         yield {
             "id": f"station/{name}",
@@ -143,7 +143,7 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
-    """Links of a path whose nodes both have a position. The node with the smaller name comes first."""
+    """Return the links of a path whose nodes both have a position. The node with the smaller name comes first."""
     nodes = list(path or ())
     # The hosts of an access link have no position, but the terminal, the gateway and the point of presence have one.
     if isinstance(run.plan.medium, Access):
@@ -155,9 +155,9 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """A link as a straight line between two moving nodes. A viewer shows the link only while a path uses it.
+    """Return a link as a straight line between two moving nodes. A viewer shows the link only while a path uses it.
 
-    `arcType` is NONE; otherwise a viewer would draw the line along the ground.
+    `arcType` is NONE, because a viewer would otherwise draw the line along the ground.
     """
     ends = [places[name] for name in link]
     return {
@@ -177,8 +177,8 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """The whole run as consecutive time spans, and for each whether the link is used. Adjacent spans in which the link
-    is used are merged."""
+    """Yield the whole run as consecutive time spans, each with whether the link is used. Adjacent spans of use are
+    merged."""
     at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
@@ -198,5 +198,6 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """An id as it is written in a reference. In a reference, `#` ends the id, so a `#` within the id is escaped."""
+    """Return an id as it is written in a reference. A `#` within the id is escaped, because `#` ends the id in a
+    reference."""
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the CZML of a run follows the conventions of CZML and agrees with the tables of the run."""
+"""The CZML of a run follows the conventions of CZML and agrees with the tables of the run."""
 
 import itertools
 import json
@@ -84,7 +84,7 @@ def test_references_point_to_positions_and_intervals_cover_the_run(packets):
 
 
 def _parsed(reference):
-    """Identifier and properties of a reference, separated as Cesium's ReferenceProperty.fromString does it."""
+    """Return the identifier and properties of a reference, separated as in Cesium's ReferenceProperty.fromString."""
     parts, is_escaped, separator = [""], False, "#"
     for char in reference:
         if is_escaped:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of runs with damaged tables, or with tables of another run: reading them raises an error or gives the correct
-tables, and never gives wrong numbers."""
+"""Runs with damaged tables, or with tables of another run. Reading them raises an error or gives the correct tables,
+never wrong numbers."""
 
 import random
 import shutil
@@ -26,7 +26,7 @@ def one(tmp_path_factory):
 
 
 def tables_in(path):
-    """Relative file names of the tables of a run."""
+    """Return the relative file names of the tables of a run."""
     return sorted(file.relative_to(path).as_posix() for file in path.rglob("*.parquet"))
 
 
@@ -60,13 +60,12 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """A run of another medium, with other flows."""
+    """Return a run of another medium, with other flows."""
     return complete(write_synthetic_access(tmp_path_factory.mktemp("damage") / "other"))
 
 
 def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(one, other, tmp_path):
-    """Any exception that is not a `LeowarpError` makes this test fail, because the program would end with exit status
-    70."""
+    """Any exception that is not a `LeowarpError` fails this test, because the program would end with exit status 70."""
     names = [*tables_in(one), layout.PLAN, layout.SUMMARY, layout.MANIFEST]
     names = [name for name in names if (other / name).exists()]
     draw = random.Random(41)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between runs: plan keys, modules and their parameters, kernels, versions, metrics.
+"""The differences between runs: plan keys, modules and their parameters, kernels, versions, metrics.
 
 >>> diff("runs/a", "runs/b")                       # doctest: +SKIP
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Part(StrEnum):
-    """Kind of a difference. Causes (plan, modules, kernel, versions) come before effects (metrics)."""
+    """The kind of a difference. Causes (plan, modules, kernel, versions) come before effects (metrics)."""
 
     PLAN = "plan"
     MODULE = "module"
@@ -36,9 +36,9 @@ class Part(StrEnum):
 class Difference:
     """A value that differs between runs.
 
-    key: Dotted key of the plan, name in the manifest, or name of a scalar. The name of a flow's scalar has the prefix
+    key: The dotted key of the plan, the name in the manifest, or the name of a scalar. A flow's scalar has the prefix
         `flows.N.`.
-    values: One value per run, in the order of the runs: a number or text as in the file; None if the value is missing
+    values: The value of each run, in the order of the runs. Numbers and text are as in the file, and None means missing
         or unknown.
     """
 
@@ -48,8 +48,8 @@ class Difference:
 
     @property
     def change_ratio(self) -> float | None:
-        """Relative change from the first run's number to the second run's number. None if there are not exactly two
-        numbers, or if the first is 0."""
+        """Return the relative change from the first run's number to the second run's number. None means that there are
+        not exactly two numbers, or that the first is 0."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
         # If a scalar is near 0 in the first run, the quotient may be too large for a float. If the quotient is too
@@ -59,13 +59,12 @@ class Difference:
 
 
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
-    """All values that differ between the runs, sorted by part, and within a part in the order of the files.
+    """Return all values that differ between the runs, sorted by part, and within a part in the order of the files.
 
-    Differences in three things are ignored: the cost of a run (CPU time, the machine), the name of its scenario, and
-    the names of its flows.
+    The cost of a run (CPU time, the machine) and the names of the scenario and its flows are ignored.
 
-    runs: At least two runs.
-    parts: Parts of the runs to compare.
+    runs: The runs, at least two.
+    parts: The parts of the runs to compare.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
@@ -80,13 +79,13 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
 
 
 def causes(runs: Sequence[Run]) -> list[Difference]:
-    """Differences in the plans, modules, kernels and versions of runs; everything except the results."""
+    """Return the differences in the plans, modules, kernels and versions of runs, without the results."""
     return differences(runs, (Part.PLAN, Part.MODULE, Part.KERNEL, Part.VERSION))
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """The differences in `found`, in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), the
-    item has one row instead of one row per key."""
+    """Return the differences in `found` in fewer rows. An item of a list that some runs lack (a flow, a station, a hop)
+    has one row instead of one row per key."""
     # A missing flow has only one row: a row for each of its dozen keys would only repeat that the flow is missing.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
@@ -111,8 +110,8 @@ LONGEST_TEXT = 1000
 
 
 def said(value: object) -> str | None:
-    """A value of a plan or a manifest, as text for messages. A hash is shortened to its first digits, which are enough
-    to distinguish two hashes. A text of more than `LONGEST_TEXT` characters is cut, and its length is appended."""
+    """Return a value of a plan or a manifest as text for messages. A hash is shortened to its first digits. A text of
+    more than `LONGEST_TEXT` characters is cut, and its length is appended."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -125,14 +124,13 @@ def said(value: object) -> str | None:
 
 
 def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) -> pd.DataFrame:
-    """Differences between two runs as a data frame, one row per difference.
+    """Return the differences between two runs as a data frame, one row per difference.
 
     Parameters
     ----------
     a, b : Run or path
     all_metrics : bool
-        True: every scalar that differs is included. False: only scalars that `leowarp run` prints at its end are
-            included.
+        True includes every scalar that differs. False includes only scalars that `leowarp run` prints at its end.
 
     Returns
     -------
@@ -159,7 +157,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
 
 
 def is_of_overview(key: str) -> bool:
-    """Whether a metric is one of those that `leowarp run` and `leowarp compare` print."""
+    """Return whether `leowarp run` and `leowarp compare` print a metric."""
     flow = _flow_of(key)
     declared = scalars.RUN_SCALARS if flow is None else scalars.FLOW_SCALARS
     scalar = declared.get(key if flow is None else key.split(".", 2)[2])
@@ -201,8 +199,8 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value of a nested document with its dotted key, in the notation of `--set`. A list of plain values counts as
-    one value, and is not divided."""
+    """Yield each value of a nested document with its dotted key, in the notation of `--set`. A list of plain values
+    counts as one value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{key}.{name}" if key else str(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the differences between two synthetic runs are found, and nothing else."""
+"""The differences between two synthetic runs are found, and nothing else."""
 
 import pytest
 

@@ -22,22 +22,21 @@ from leowarp.trace.schema import TABLES
 EXPORTED = (*TABLES, "routes", "timeline", "metrics")
 
 KEY_LOG = "SSLKEYLOGFILE"
-"""Environment variable with the path of the file to which programs write the keys of their TLS connections (NSS key
-log)."""
+"""The environment variable with the path of the file to which programs write their TLS keys (NSS key log)."""
 _RUN_DIR = "{run_dir}/"
 _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
-"""Type of pcapng's Decryption Secrets Block, and its code for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
+"""The type of pcapng's Decryption Secrets Block, and its code for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
 
 
 def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
     """Write a table as CSV (RFC 4180, comma, header line, UTF-8). A missing value is an empty field.
 
-    A cell that is a list, such as the nodes of a path, becomes one field with spaces between the items.
+    A list in a cell, for example the nodes of a path, becomes one field with spaces between the items.
 
-    Raises ScenarioError if there is no such table, or if `flow` is given for a table without flows.
+    Raises ScenarioError if the table does not exist, or if `flow` is given for a table without flows.
     table: One of `EXPORTED`.
     stream: binary file
-    flow: If given, only the rows of this flow (number or name) are written.
+    flow: The number or name of a flow whose rows alone are written.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
@@ -59,15 +58,15 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
 
 
 def pcapng(run: Run, target: Path) -> list[Path]:
-    """Copy the captures that the guest recorded into the directory `target`. The result is the paths of the copies.
+    """Copy the captures that the guest recorded into the directory `target`.
 
-    If the run's programs wrote TLS keys (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`), the copies
-    contain these keys. Wireshark then shows decrypted content, if whole frames were captured (`observe.pcap_snap`).
+    The copies contain the TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below
+    `{run_dir}`). Wireshark then shows decrypted content, if whole frames were captured (`observe.pcap_snap`).
 
-    Raises TraceError if the run recorded no captures. The error's hint is the command that records captures.
-    target: Directory, which is created if it does not exist. An existing file is replaced, but never through a symbolic
-        link.
-    Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, if they exist.
+    Raises TraceError if the run recorded no captures. The hint of the error is the command that records captures.
+    target: The directory, which is created if it does not exist. An existing file is replaced, and a symbolic link is
+        rejected.
+    Returns: The paths of the copies `<run>-source.pcapng` and `<run>-destination.pcapng`, if they exist.
     """
     present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
     if not present:
@@ -88,10 +87,10 @@ def pcapng(run: Run, target: Path) -> list[Path]:
 
 
 def tls_keys(run: Run) -> bytes:
-    """TLS keys that the run's programs wrote, without duplicate lines; empty if there are none.
+    """Return the TLS keys that the run's programs wrote, without duplicate lines.
 
-    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). Lines are in the order of flows; within a
-    flow, the client's lines come first.
+    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). The lines are in the order of the flows.
+    Within a flow, the client's lines come first.
     """
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
@@ -108,10 +107,10 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The capture with an additional Decryption Secrets Block, which contains the keys and follows the section header.
-    If `keys` is empty, the capture is returned unchanged.
+    """Return the capture with an additional Decryption Secrets Block after the section header, which contains the keys.
+    Without keys, the capture is unchanged.
 
-    capture: Content of a pcapng file in little-endian byte order, as the guest writes it.
+    capture: The content of a pcapng file in little-endian byte order, as the guest writes it.
     keys: The result of `tls_keys`.
     """
     if not keys:

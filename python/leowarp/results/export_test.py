@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of TLS keys that programs wrote, and of captures to which the keys are added."""
+"""The TLS keys that programs wrote, and the captures to which the keys are added."""
 
 import struct
 from types import SimpleNamespace

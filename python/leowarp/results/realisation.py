@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel of a run, recomputed. A run does not store the power series, because the plan determines it."""
+"""The mobile channel of a run, recomputed. A run does not store its power series, because the plan determines it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 
 
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
-    """The mobile channel of a stored run, up to `end_ns`.
+    """Return the mobile channel of a stored run, up to `end_ns`.
 
-    Raises TraceError if the plan has no mobile channel, or if its codewords differ from those of the run's timeline.
+    Raises TraceError if the plan has no mobile channel, or if its codewords differ from the codewords of the run's
+    timeline.
     """
     if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")

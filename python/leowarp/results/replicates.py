@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicates: runs with the same plan and different seeds, in one directory, as one object."""
+"""The replicates in a directory, which are runs with the same plan and different seeds, as one object."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from leowarp.results.differences import Part, differences
 from leowarp.results.run import Run, inline
 
 FOLDER = "seed-"
-"""Prefix of the names of run directories in a group."""
+"""The prefix of the names of run directories in a group."""
 
 MOST_SEEDS = 10_000
-"""Largest number of seeds of a group. For more seeds, use a study (`leowarp study`)."""
+"""The largest number of seeds of a group. For more seeds, use a study (`leowarp study`)."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that differ only in their seeds.
+    """A group of runs that differ only in their seeds.
 
     path: The directory that contains the run directories.
     runs: The runs in the order of their seeds.
@@ -43,16 +43,15 @@ class Group:
 
 
 def is_group(path: Path | str) -> bool:
-    """Whether a directory contains run directories and is not a run itself."""
+    """Return whether a directory contains run directories and is not a run itself."""
     path = Path(path)
     return path.is_dir() and not (path / layout.PLAN).exists() and bool(_runs_in(path))
 
 
 def open_group(path: Path | str) -> Group:
-    """The runs in a directory, sorted by seed.
+    """Return the runs in a directory, sorted by seed.
 
-    Raises TraceError if one of the runs is incomplete, if there are fewer than two, or if they differ in more than
-    their seeds.
+    Raises TraceError if a run is incomplete, if there are fewer than two, or if they differ in more than their seeds.
     """
     path = Path(path)
     if (why := plainfiles.why_not_plain(path, itself=True)) is not None:
@@ -78,7 +77,7 @@ def open_group(path: Path | str) -> Group:
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """The seeds in a text such as "1..10", "1,2,5" or "1..3,7", in the order of the text.
+    """Return the seeds in a text like "1..10", "1,2,5" or "1..3,7", in the order of the text.
 
     Raises ScenarioError if there are fewer than two seeds or too many, or if a seed occurs twice.
     """
@@ -115,7 +114,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
-    """The run directory of each seed of a group. The seeds in the names are padded to equal length."""
+    """Return the run directory of each seed of a group. The seeds in the names have equal length."""
     # Listings sort names as text, so names of equal length put the directories in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]

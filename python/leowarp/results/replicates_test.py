@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of seeds in the notation that users write, and of the conditions for a group of runs."""
+"""The seeds in the notation that users write, and the conditions for a group of runs."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object. All code that reads a run directory uses this class. It also draws the figures
-of a run, and displays the run in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses this class. `Run` also draws the
+figures of a run, and displays the run in a notebook."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 
 class Run(RunTables):
-    """A complete run, with `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, and the path of
-    the report.
+    """A complete run: `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, and the path of the
+    report.
 
     Parameters
     ----------
     path : path
         The run directory.
     complete : bool
-        True: an error is raised if the run is not complete. False is for a run that is being written, which has a plan
-        and a trace, but neither summary nor manifest.
+        True raises an error if the run is not complete. False is for a run that is being written, which has a plan and
+        a trace, but no summary or manifest.
 
     Raises
     ------
     TraceError
-        If the directory is not a run, or if the run is marked as incomplete; the message gives the reason.
+        If the directory is not a run, or if the run is marked as incomplete. The message has the reason.
     """
 
     # The chosen flow is the only value that is not in `__dict__`, because all objects of one run share their `__dict__`
@@ -56,11 +56,11 @@ class Run(RunTables):
 
     @property
     def chosen_flow(self) -> int | None:
-        """Number of the flow that `of_flow` chose; None for the whole run."""
+        """The number of the flow that `of_flow` chose. None means the whole run."""
         return self._chosen_flow
 
     def of_flow(self, flow: int | str) -> Run:
-        """The same run with a flow chosen: figures show only this flow. Tables have all flows."""
+        """Return the same run with a chosen flow, to which its figures are limited. The tables have all flows."""
         found = object.__new__(Run)
         # The objects of all flows share the values that one of them has read or computed. Without sharing, each of
         # 2,000 flows would have its own list of 2,000 names.
@@ -70,27 +70,27 @@ class Run(RunTables):
 
     @cached_property
     def flow_names(self) -> list[str]:
-        """Name of each flow, by its number. Connections of programs are flows, too."""
+        """The name of each flow, by its number. Connections of programs are flows too."""
         return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.observed_plan.flows)])
 
     @cached_property
     def tcp_flows(self) -> list[int]:
-        """Numbers of the TCP flows."""
+        """The numbers of the TCP flows."""
         return [number for number, flow in enumerate(self.observed_plan.flows) if flow.kind == "tcp"]
 
     @property
     def probe_flows(self) -> list[int]:
-        """Numbers of the ping and UDP flows, including the datagrams of programs."""
+        """The numbers of the ping and UDP flows, including the datagrams of programs."""
         return [number for number, flow in enumerate(self.observed_plan.flows) if flow.kind in ("ping", "udp")]
 
     @property
     def ping_flows(self) -> list[int]:
-        """Numbers of the ping flows that get replies."""
+        """The numbers of the ping flows that get replies."""
         return [n for n, flow in enumerate(self.observed_plan.flows) if flow.kind == "ping" and flow.replies]
 
     @property
     def main_flow(self) -> int:
-        """Number of the chosen flow, or of the first TCP flow.
+        """The number of the chosen flow, or of the first TCP flow.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Run(RunTables):
 
     @property
     def changes(self) -> pd.DataFrame:
-        """Route changes between the stations of the main flow."""
+        """The route changes between the stations of the main flow."""
         flow, changes = self.observed_plan.flows[self.main_flow], self.numbers.route_changes
         pair = (flow.source, flow.destination)
         # Many flows have the same pair of stations, so the result is cached.
@@ -122,14 +122,14 @@ class Run(RunTables):
         return {}
 
     def change_instants_ns(self, flow: int) -> np.ndarray:
-        """Instants at which the path of a flow changed in either direction, as int64 in ascending order."""
+        """Return the instants at which a flow's path changed in either direction, as int64 in ascending order."""
         from leowarp import metrics
 
         ends = self.observed_plan.flows[flow]
         return metrics.both_ways_ns(self.tables, (ends.source, ends.destination))
 
     def path_delay(self, source: str, destination: str) -> pd.DataFrame:
-        """Propagation delay of the path from one station to another; the result of `metrics.path_delay`."""
+        """Return the propagation delay of the path from one station to another, from `metrics.path_delay`."""
         from leowarp import metrics
 
         known = self.numbers.path_delay.get((source, destination))
@@ -137,10 +137,10 @@ class Run(RunTables):
 
     @property
     def capacity_bps(self) -> float | None:
-        """Payload rate of the slowest link of the main flow's path: rate x payload / (IP length + overhead).
+        """The payload rate of the slowest link of the main flow's path: rate x payload / (IP length + overhead).
 
-        The rate is None if the link has no rate limit, or if its rate changes over time. With timestamps, a full
-        segment has 1448 of the packet's 1500 bytes: 100 Mbit/s with 14 bytes of overhead carry 95.64 Mbit/s.
+        None means that the link has no rate limit, or that its rate changes over time. With timestamps, a full segment
+        has 1448 of the packet's 1500 bytes. A rate of 100 Mbit/s with 14 bytes of overhead carries 95.64 Mbit/s.
         """
         return self._links_capacity_bps if self._steady_links else self._steady_capacity_bps()
 
@@ -169,7 +169,7 @@ class Run(RunTables):
         return min(shaped) * payload_bytes
 
     def _steady_capacity_bps(self) -> float | None:
-        """Payload rate of the main flow's path, from the timeline; None if it changes."""
+        """Return the payload rate of the main flow's path, from the timeline. None means that the rate changes."""
         import numpy as np
 
         from leowarp import metrics
@@ -189,7 +189,7 @@ class Run(RunTables):
 
     @cached_property
     def link_values(self) -> LinkValues:
-        """Delay and rate of links over time."""
+        """The delay and rate of links over time."""
         from leowarp import metrics
 
         return metrics.link_values(self.tables)
@@ -208,20 +208,20 @@ class Run(RunTables):
         return realisation_of_run(self.path, self.plan, self.end_ns)
 
     def links(self) -> pd.DataFrame:
-        """Utilisation, drops by cause and longest queues of links. There is one row per direction to which a packet was
-        offered.
+        """Return the utilisation, drops by cause and longest queues of links. Each row is a link direction to which a
+        packet was offered.
 
-        Columns are `leowarp.metrics.LINK_COLUMNS`. The longest queues are exact, in packets and in bytes, each with the
-        instant at which the queue first had this length. Samples of queues over time are in `queues()`.
+        The columns are `leowarp.metrics.LINK_COLUMNS`. The longest queues are exact, in packets and in bytes, each with
+        the instant at which the queue first had this length. `queues()` has samples of queues over time.
         """
         # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """The numbers of `links()`, combined over the outgoing links of each satellite. The table is empty if the
-        satellites are not nodes of this run's network.
+        """Return the numbers of `links()`, combined over the outgoing links of each satellite. The table is empty if
+        the satellites are not nodes of the network.
 
-        Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
+        The columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
         from leowarp import metrics
 
@@ -238,9 +238,9 @@ class Run(RunTables):
         return metrics.link_use(self.tables, self.end_ns)
 
     def pairs(self) -> pd.DataFrame:
-        """Goodput, round trip and loss of TCP, one row per ordered pair of stations.
+        """Return the goodput, round trip and loss of TCP, one row per ordered pair of stations.
 
-        Columns are `leowarp.metrics.PAIR_COLUMNS`. `run.pairs().pivot(index="source", columns="destination",
+        The columns are `leowarp.metrics.PAIR_COLUMNS`. `run.pairs().pivot(index="source", columns="destination",
         values="goodput_mean_bps")` is a matrix.
         """
         from leowarp import metrics
@@ -249,22 +249,22 @@ class Run(RunTables):
 
     @property
     def report(self) -> Path | None:
-        """Path of the report's page. None if the run was executed without a report (`leowarp report RUN` creates
-        it)."""
+        """The path of the report's page. None means that the run was executed without a report (`leowarp report RUN`
+        creates it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 
     def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
-        """Reordering of each flow, one row per scope: the whole "run", each "window" of sending time, and the time
-        around each "change" of the path.
+        """Return the reordering of each flow, one row per scope. The scopes are the whole "run", each "window" of
+        sending time, and the time around each "change" of the path.
 
-        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns the guest's table, which has
-        other columns.
+        The columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns the guest's table with other
+        columns.
 
         Raises
         ------
         ScenarioError
-            If there is no such flow or scope.
+            If the flow or scope does not exist.
         """
         from leowarp import metrics
 
@@ -274,15 +274,15 @@ class Run(RunTables):
     def densities(
         self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
     ) -> pd.DataFrame:
-        """Histograms of reordering, one row per bar of a histogram. The kinds are "density" (RD), "buffer_density"
-        (RBD), "n_reordering" and "extent".
+        """Return the histograms of reordering, one row per bar of a histogram. The kinds are "density" (RD),
+        "buffer_density" (RBD), "n_reordering" and "extent".
 
-        Columns are `leowarp.metrics.DENSITY_COLUMNS`.
+        The columns are `leowarp.metrics.DENSITY_COLUMNS`.
 
         Raises
         ------
         ScenarioError
-            If there is no such flow, scope or kind.
+            If the flow, scope or kind does not exist.
         """
         from leowarp import metrics
 
@@ -290,51 +290,49 @@ class Run(RunTables):
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Number of packets that each route change made late, lost or retransmitted, and number of late, lost and
-        retransmitted packets without such a cause. There is one row per flow and change, and one row per flow for
-        packets without a change as their cause.
+        """Return how many packets each route change made late, lost or retransmitted. The table has one row per flow
+        and change, and one row per flow for packets without a change as their cause.
 
-        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth when the method is
-        called, which takes a moment.
+        The columns are `leowarp.metrics.CAUSE_COLUMNS`. The method computes the numbers from packet truth, which takes
+        a moment.
         """
         from leowarp import metrics
 
         return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.observed_plan.flows)), flow=flow)
 
     def route_changes(self) -> pd.DataFrame:
-        """Changes of paths, one row per change and pair of stations: number of hops and delay before and after, and
+        """Return the changes of paths, one row per change and pair: number of hops and delay before and after, and
         effects.
 
-        Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
-        second for a run of a minute.
+        The columns are `leowarp.metrics.CHANGE_COLUMNS`. The first call computes the table, which takes about a second
+        for a run of a minute.
         """
         # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
-        """How TCP flows recovered from changes of their paths, one row per flow and change: dip, time to recover,
-        window, smoothed RTT, retransmissions, and losses near the change.
+        """Return how TCP flows recovered from changes of their paths, one row per flow and change. The columns have the
+        dip, time to recover, window, smoothed RTT, retransmissions, and losses near the change.
 
-        Columns are `leowarp.metrics.RECOVERY_COLUMNS`. The table is computed on the first call.
+        The full list of columns is `leowarp.metrics.RECOVERY_COLUMNS`. The first call computes the table.
         """
         return self._of(self.numbers.recoveries, flow=flow)
 
     def series(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
-        """A quantity, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
+        """Return a quantity, or a state in words, over time. The columns are `t_ns`, `flow` and the name of the series.
 
         Parameters
         ----------
         name : str
-            One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
+            One of `leowarp.metrics.SERIES`, for example "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
             "path_delay_ns", "bbr_mode". The unit at the end of the name may be left out.
         flow : int or str, optional
-            Flow by number or name. By default, all flows that have the series; the rows of one flow follow those of
-            another.
+            The number or name of a flow. The default is all flows that have the series, one after another.
 
         Raises
         ------
         ScenarioError
-            If there is no such series or flow; the message suggests the most similar name.
+            If the series or flow does not exist. The message suggests the most similar name.
         TraceError
             If the run did not record the data of this series.
         """
@@ -366,14 +364,14 @@ class Run(RunTables):
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
     def figure(self, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
-        """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.
+        """Return a figure of the report by its name, for example "goodput", as a matplotlib Figure.
 
         Parameters
         ----------
         flow : int or str, or a sequence of them, optional
-            Flows by number or name; by default all flows that the figure can show.
+            The flows by number or name. The default is all flows that the figure can show.
         options
-            Options of `leowarp.report.figure`.
+            The options of `leowarp.report.figure`.
 
         Returns
         -------
@@ -383,14 +381,14 @@ class Run(RunTables):
         return picture
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run as an animated page that a notebook displays. The page can show other runs next to this run, on the
-        same clock.
+        """Return the run as an animated page that a notebook displays. The page can show other runs beside this run, on
+        the same clock.
 
         Parameters
         ----------
         others : Run
         out : path, optional
-            Path of a file into which the page is written as well.
+            The path of a file into which the page is also written.
         """
         found = FramedPage(_later("view").page((self, *others)))
         if out is not None:
@@ -406,17 +404,17 @@ class Run(RunTables):
 
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
-    """The run with this plan and these numbers, which the caller already has, so that they are not read again."""
+    """Return the run with this plan and these numbers, so that they are not read again."""
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of the notebook display of a run, or of the runs of a group."""
+    """Return the HTML of the notebook display of a run, or of the runs of a group."""
     return str(_later("report").inline(runs))
 
 
 def _later(room: str) -> Any:
-    """The package `leowarp.<room>`, imported when it is needed. An import at the top of this module would be circular,
-    because figures import `Run`."""
+    """Return the package `leowarp.<room>`, imported when it is needed. An import at the top of this module would be
+    circular, because figures import `Run`."""
     return importlib.import_module(f"leowarp.{room}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a run directory: plan, summary, manifest, and each table as a data frame. `Run` is a subclass of the class
-in this module."""
+"""The files of a run directory: plan, summary, manifest, and each table as a data frame. `Run` is a subclass of
+`RunTables`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 
 MANY_FLOWS = 100
-"""If a run has more flows than `MANY_FLOWS`, its stored scalars are used, because computing them again takes 6 ms per
-flow."""
+"""The number of flows above which stored scalars are used, because computing them takes 6 ms per flow."""
 
 
 class RunTables:
-    """Files of a run directory; a file is read when it is first needed."""
+    """The files of a run directory, each of which is read when it is first needed."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
@@ -40,7 +39,7 @@ class RunTables:
 
     @property
     def name(self) -> str:
-        """Name of the scenario."""
+        """The name of the scenario."""
         return str(self.document.get("name", self.path.name))
 
     @cached_property
@@ -53,7 +52,7 @@ class RunTables:
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables in the form that metrics read, with checked columns. The tables contain the numbers of the files,
+        """The tables in the form that metrics read, with checked columns. The tables contain the numbers of the files,
         not words."""
         from leowarp import metrics
 
@@ -61,10 +60,9 @@ class RunTables:
 
     @cached_property
     def numbers(self) -> Metrics:
-        """Metrics, computed again from the tables. In a run of many flows, the scalars are taken from `summary`
-        instead.
+        """The metrics, computed again from the tables. A run of many flows takes the scalars from `summary` instead.
 
-        `summary` and `metrics()` return the metrics that were written when the run was made.
+        `summary` and `metrics()` have the metrics that were written with the run.
         """
         from leowarp import metrics
 
@@ -80,8 +78,7 @@ class RunTables:
 
     @cached_property
     def observed_plan(self) -> Plan:
-        """The plan with an additional flow for each connection of its programs, so that flows have the numbers of the
-        trace."""
+        """The plan with an additional flow for each connection of its programs, numbered as in the trace."""
         from leowarp import metrics
 
         return metrics.with_connections(self.plan, self._connections)
@@ -95,41 +92,42 @@ class RunTables:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The run's scalars (`summary.json`); their names contain the units. The scalars are computed, without costs,
-        if the file is missing from a run that may be incomplete."""
+        """The run's scalars (`summary.json`), whose names contain the units. If a run that may be incomplete lacks the
+        file, the scalars are computed, without costs."""
         if not self._complete and not (self.path / SUMMARY).exists():
             return self.numbers.summary
         return read_summary(self.path)
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`). Empty if the file is missing
-        and the run need not be complete."""
+        """The versions, seed, warnings, costs and the sha256 of each file (`manifest.json`). The dict is empty if the
+        file is missing and the run need not be complete."""
         if not self._complete and not (self.path / MANIFEST).exists():
             return {}
         return read_manifest(self.path)
 
     @property
     def warnings(self) -> list[str]:
-        """Points to check before the results are trusted."""
+        """The points to check before the results are trusted."""
         return list(self.manifest["warnings"])
 
     @property
     def end_ns(self) -> int:
-        """End of the run on its own clock: the planned end, or the end of its last flow (`run.ends`)."""
+        """The end of the run on its own clock: the planned end, or the end of its last flow (`run.ends`)."""
         return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
 
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
+        """Return a table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        The table has words instead of the numbers in the files, as data frames do: `direction` is "data" or "back", and
-        `host` is a name.
+        The table has words instead of numbers, as in data frames. `direction` is "data" or "back", and `host` is a
+        name.
 
         Parameters
         ----------
         name : str
         columns, filters
-            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Conditions use words instead of
+            The columns to read, and conditions on rows, as in `pyarrow.parquet.read_table`. Conditions use words
+            instead of
             numbers: ``filters=[("direction", "==", "data")]``.
 
         Raises
@@ -144,7 +142,7 @@ class RunTables:
     def _table(
         self, name: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
     ) -> pa.Table:
-        """The result of `table`; `categories` is as in `trace.read_in_words`."""
+        """Return the result of `table`. `categories` is as in `trace.read_in_words`."""
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
@@ -169,12 +167,12 @@ class RunTables:
         return counted_frame(self._table(name, filters=filters, categories=True))
 
     def flow_number(self, flow: int | str) -> int:
-        """Number of a flow that is given by its number or by its name in the scenario.
+        """Return the number of a flow from its number or its name in the scenario.
 
         Raises
         ------
         ScenarioError
-            If the run has no such flow.
+            If the flow does not exist.
         """
         names = self._planned_names
         count = len(names) + len(self._connections)
@@ -192,7 +190,7 @@ class RunTables:
         return [planned.get("name") for planned in self.document.get("flows", ())]
 
     def flow(self, which: int | str) -> dict[str, Any]:
-        """The scalars of one flow, by its number or name; the names of scalars contain the units.
+        """Return the scalars of one flow, by its number or name. The scalars' names contain the units.
 
         >>> run.flow("upload")["goodput_mean_bps"]  # doctest: +SKIP
         """
@@ -206,11 +204,11 @@ class RunTables:
         )
 
     def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """TCP_INFO over time, with BBR's mode (`bbr_mode`), for one flow or all."""
+        """Return TCP_INFO over time, with BBR's mode (`bbr_mode`), for one flow or all."""
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
+        """Return the stored packets, each with its arrival, or with the place and cause of its loss.
 
         `observe.packets` determines which packets are stored. Late, lost and retransmitted packets are always stored
         (docs/concepts/truth.md).
@@ -218,96 +216,97 @@ class RunTables:
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Number of packets per 50 ms of sending time. All packets are counted, even if the run stored only some of
-        them."""
+        """Return the number of packets per 50 ms of sending time. All packets are counted, stored or not."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
-        """One-way delays and round trips of all packets, as counts in narrow bins."""
+        """Return the one-way delays and round trips of all packets, as counts in narrow bins."""
         return self._frame("delays", flow)
 
     def flows(self) -> pd.DataFrame:
-        """One row per flow: connection setup, first and last byte, completion, bytes."""
+        """Return one row per flow: connection setup, first and last byte, completion, bytes."""
         return self._frame("flows")
 
     def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """The probe packets of ping and UDP flows."""
+        """Return the probe packets of ping and UDP flows."""
         return self._frame("echoes", flow)
 
     def measures(self, flow: int | str | None = None, kind: str | None = None) -> pd.DataFrame:
-        """Measurements that programs reported (docs/guides/measures.md): transactions, page loads, segments, frames.
+        """Return the measurements that programs reported (docs/guides/measures.md): transactions, page loads, segments,
+        frames.
 
         Parameters
         ----------
         flow : int or str, optional
-            A program flow, by number or name; by default all.
+            A program flow, by number or name. The default is all.
         kind : str, optional
-            If given, only lines of this kind, such as "page".
+            The kind of the lines, for example "page". The default is all.
         """
         frame = self._frame("measures", flow)
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """ACKs of the receivers, counted by two values: the number of segments that an ACK answers, and the waiting
-        time of the first of these segments."""
+        """Return the ACKs of the receivers, counted by the number of answered segments and the first segment's waiting
+        time."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
-        """Actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), with one row for each change of
-        a node's route."""
+        """Return the actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), one row per change
+        of a node's route."""
         return self._frame("switches")
 
     def merges(self) -> pd.DataFrame:
-        """Packets that waited at a node for the end marker of an old path, one row per route change and node; only with
-        `cures.end_marker`."""
+        """Return the packets that waited at a node for the end marker of an old path, one row per route change and
+        node. Only runs with `cures.end_marker` have the table."""
         return self._frame("merges")
 
     def notices(self) -> pd.DataFrame:
-        """Notices of route changes to hosts, including lost and false ones; only with `cures.notify`."""
+        """Return the notices of route changes to hosts, including lost and false ones. Only runs with `cures.notify`
+        have the table."""
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """One row per node: largest number of packets that the node held, and number of packets that it sent itself.
-        The table exists only with `[cures]`."""
+        """Return one row per node: the largest number of packets that it held, and the number of packets that it sent
+        itself. Only runs with `[cures]` have the table."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
-        """Packets that were put into order or discarded, one row per stream between two stations; only with
-        `resequence` or `duplicate`."""
+        """Return the packets that were put into order or discarded, one row per stream between two stations. Only runs
+        with `resequence` or `duplicate` have the table."""
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
-        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if
-        the packet was not lost on a link."""
+        """Return every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is
+        null if the packet was not lost on a link."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """The kernel's counters since the run's start, by time, host (name) and counter; one row per change of a
-        counter."""
+        """Return the kernel's counters since the run's start, by time, host (name) and counter. Each change of a
+        counter has a row."""
         return self._frame("counters")
 
     def queues(self) -> pd.DataFrame:
-        """Queue of each direction of a link over time, with the names of the nodes at its ends."""
+        """Return the queue of each link direction over time, with the names of the nodes at its ends."""
         return self._with_ends("links")
 
     def linktotals(self) -> pd.DataFrame:
-        """Balance of each direction of a link at the end of the run, with the names of the nodes at its ends."""
+        """Return the balance of each link direction at the end of the run, with the names of the nodes at its ends."""
         return self._with_ends("linktotals")
 
     def routes(self) -> pd.DataFrame:
-        """Paths between stations that communicate, one row per route update and pair."""
+        """Return the paths between stations that communicate, one row per route update and pair."""
         return self._frame("routes")
 
     def timeline(self) -> pd.DataFrame:
-        """Events of the emulated network."""
+        """Return the events of the emulated network."""
         return self._frame("timeline")
 
     def metrics(self) -> pd.DataFrame:
-        """Metrics computed from the trace."""
+        """Return the metrics computed from the trace."""
         return self._frame("metrics")
 
     def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
-        """Rows of a flow with the wanted values. A wanted value of None matches any value."""
+        """Return the rows of a flow with the wanted values. A wanted value of None matches any value."""
         if flow is not None:
             wanted["flow"] = self.flow_number(flow)
         for column, value in wanted.items():
@@ -328,14 +327,14 @@ class RunTables:
 
 
 def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
-    """The scalars of a run of many flows, if the same sources and libraries wrote them; None if they have to be
-    computed."""
+    """Return the scalars of a run of many flows, if the same sources and libraries wrote them. None means that they
+    must be computed."""
     is_large = len(run.document.get("flows", ())) > MANY_FLOWS
     return run.summary if is_large and is_of_these_sources(run) else None
 
 
 def is_of_these_sources(run: RunTables) -> bool:
-    """Whether the run is complete, and the current sources and libraries wrote its summary, with the run or later."""
+    """Return whether the run is complete and the current sources and libraries wrote its summary."""
     from leowarp.trace.manifest import maker, maker_of
 
     if not ((run.path / MANIFEST).exists() and (run.path / SUMMARY).exists()):

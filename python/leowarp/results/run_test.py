@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a run's reordering, which is computed from its tables."""
+"""The reordering of a run, computed from its tables."""
 
 import pytest
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all scalars: the scalars in `summary.json` of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in order.
+"""The table of all scalars in `summary.json`, of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in order.
 
-The table has only data and no functions, so that all code that computes or shows a scalar can import the table. The
-table determines the rows of `summary.json` and their order; units and definitions in `40-metrics.parquet`; the groups
-of `leowarp show --metrics`; texts and units of the overview and the pages; and `docs/reference/tables.md`.
+The table has only data, so that any code can import the table. The table determines the rows of `summary.json` and
+their order, and the units and definitions in `40-metrics.parquet`. The groups of `leowarp show --metrics`, the texts
+and units of the overview and the pages, and `docs/reference/tables.md` follow the table too.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'
@@ -21,10 +21,9 @@ FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """Scalars of a flow of this kind: tcp, ping, udp or program. None means tcp; only runs of older versions have this
-    value.
+    """Return the scalars of a flow of this kind: tcp, ping, udp or program. None means tcp, in runs of older versions.
 
-    kind: The value `kind` of the flow in `summary.json`.
+    kind: The flow's value `kind` in `summary.json`.
     Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
     """
     return PROGRAM if kind == "program" else TCP if kind in ("tcp", None) else PROBE

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians over replicates (runs that differ only in their seeds), each with a confidence interval.
+"""The medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
-The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the j-th largest of the n values. The
-interval is valid for independent runs whose values have any continuous distribution. The probability that it contains
-the distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja,
-Order Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %.
-With five or fewer runs, the interval goes from the smallest to the largest value. Its probability is below 95 %,
-because no j gives 95 %. The interval is computed without random numbers, so it is exact and needs no seed.
+The interval goes from x(j) to x(n + 1 - j), the j-th smallest and the j-th largest of the n values. The interval is
+valid for independent runs whose values have any continuous distribution. The probability that it contains the
+distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order
+Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With
+five or fewer runs, the interval goes from the smallest to the largest value. The probability of this interval is below
+95 %, because no j gives 95 %. The interval is computed without random numbers, so it is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class MedianInterval:
-    """The median of a sample, and a confidence interval for the median of the distribution."""
+    """The median of a sample, and a confidence interval for the distribution's median."""
 
     median: float
     low: float
@@ -40,10 +40,11 @@ class MedianInterval:
 
 @functools.cache
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
-    """The pair (j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with this probability.
+    """Return the pair (j, probability). x(j) and x(n + 1 - j) of `count` values enclose the median with this
+    probability.
 
-    count: At least 1. If `count` is 1, the returned probability is 0.
-    confidence: Minimum probability.
+    count: The number of values, at least 1. A `count` of 1 has the probability 0.
+    confidence: The minimum probability.
     """
     # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required
     # confidence.
@@ -55,7 +56,7 @@ def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, flo
 
 
 def coverage_ratio(count: int, j: int) -> float:
-    """Probability that x(j) and x(n + 1 - j) of `count` values enclose the median, 1 - 2 P(B < j).
+    """Return the probability that x(j) and x(n + 1 - j) of `count` values enclose the median, 1 - 2 P(B < j).
 
     >>> coverage_ratio(5, 1), round(coverage_ratio(20, 6), 4)
     (0.9375, 0.9586)
@@ -66,9 +67,9 @@ def coverage_ratio(count: int, j: int) -> float:
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
-    """Median of values, with the interval of `order_interval`.
+    """Return the median of values, with the interval of `order_interval`.
 
-    values: At least one value; none may be missing.
+    values: The values, at least one. None may be missing.
     """
     ordered, count = sorted(values), len(values)
     j, _ = order_interval(count, confidence)
@@ -77,10 +78,10 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
-    """Tables of several groups of runs, one column per group. A cell has the median of a quantity, with its interval in
-    brackets.
+    """Return the tables of several groups of runs, one column per group. A cell has the median and, in brackets, its
+    interval.
 
-    groups: For each group, the summaries (`summary.json`) of its runs.
+    groups: The summaries (`summary.json`) of each group's runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
@@ -97,7 +98,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Sentence that explains the interval in brackets; `counts` are the numbers of runs in the groups."""
+    """Return the sentence that explains the interval in brackets. `counts` are the numbers of runs in the groups."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)
@@ -143,5 +144,5 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
 
 
 def _said_count(value: float) -> str:
-    """Text of a median of counts: 5 (without decimals) for the median of 4 and 6, and 4.5 for that of 4 and 5."""
+    """Return a median of counts as text: 5 (without decimals) for the median of 4 and 6, and 4.5 for 4 and 5."""
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.1f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confidence intervals of medians, compared with published tables and with an enumeration of all cases."""
+"""The confidence intervals of medians, compared with published tables and with an enumeration of all cases."""
 
 import itertools
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow in the order of `summary.json`. The scalars of each section are computed together.
+"""The scalars of a flow in the order of `summary.json`. The scalars of each section are computed together.
 
-`scalars.ordered` raises an error if a scalar of this file has no computed value, or if a computed value is not in this
-file (the files named below are in `metrics/`). Each line has the name, unit, group and definition of a scalar. For a
-scalar that a run's page or the overview shows, the line ends with the shown texts. A text of the page may continue the
-text of the row above it ("smallest", "mean", "median").
+`scalars.ordered` raises an error if a scalar has no computed value, or if a computed value is not declared here. The
+files below are in `metrics/`. Each line has the name, unit, group and definition of a scalar. The line ends with the
+texts that a run's page or the overview shows, if any. A text of the page may continue the text of the row above
+("smallest", "mean", "median").
 
     IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends
@@ -19,11 +19,11 @@ text of the row above it ("smallest", "mean", "median").
     ACKNOWLEDGEMENTS        actions of the receiver                    per_flow/acknowledgements.py
     SHARE, CAPACITY         competing flows; the path                  sharing/shares.py, capacity.py
 
-`scalars/of_programs.py` has the sections of flows of programs.
+`scalars/of_programs.py` has the sections of program flows.
 
-Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
-constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). Scalars
-with the same name have the same unit, and a flow has only one of them.
+The numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
+constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). These
+scalars have the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -467,16 +467,16 @@ TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
 )  # fmt: skip
-"""Scalars of a TCP flow."""
+"""The scalars of a TCP flow."""
 
 PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
-"""Scalars of a flow of kind program."""
+"""The scalars of a flow of kind program."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
     *CHANGES_WITH_LOST_PROBES, *SPIKES,
 )  # fmt: skip
-"""Scalars of a flow of pings or UDP datagrams."""
+"""The scalars of a flow of pings or UDP datagrams."""
 
 COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
-"""Scalars that both TCP flows and probes have."""
+"""The scalars that both TCP flows and probes have."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains the fields of a
+"""The scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains the fields of a
 scalar's line."""
 
 from __future__ import annotations

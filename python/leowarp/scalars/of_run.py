@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-In a name, a dot separates a nested object from its key (`fairness.jain_index`). Names in `40-metrics.parquet` have `_`
-instead of the dot.
+In a name, a dot separates a nested object from its key (`fairness.jain_index`). The names in `40-metrics.parquet` have
+`_` instead of the dot.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']
@@ -90,7 +90,7 @@ COSTS: Section = (
     Scalar("cpu_s", S, _COST, "CPU time of guest and host together", "processor time", "CPU time"),
     Scalar("wall_s", S, _COST, "real time that the run took", "wall-clock time"),
 )
-"""Costs of the run, which differ between machines and are not in the trace."""
+"""The costs of the run, which differ between machines and are not in the trace."""
 
 # Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n competing flows.
 FAIRNESS: Section = (

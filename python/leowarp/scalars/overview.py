@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The most important scalars of a summary, in convenient units, as a paper's table would show them; for several runs,
-side by side.
+"""The most important scalars of a summary, in convenient units, as in a paper's table. Several runs are shown side by
+side.
 
-If no flow of a table has a quantity (such as marks, timeouts or late packets), the table has no row for it. A value
-that is missing in a row is None. `leowarp show RUN --metrics` prints all scalars.
+A quantity that no flow of a table has (marks, timeouts, late packets) has no row. A missing value in a row is None.
+`leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 
 @dataclass(frozen=True)
 class Section:
-    """A table of flows or runs: `columns` are their names, and `rows` are quantities with one text per column.
+    """A table of flows or runs. `columns` are their names, and `rows` are quantities with one text per column.
 
-    spread: The same quantities summarised over all flows, with the columns `SPREAD`; used if there are too many flows
-        for a column per flow.
-    ranked: Indices of the columns, beginning with the worst flow; empty if the flows are not ranked.
+    spread: The quantities summarised over all flows, with the columns `SPREAD`, for too many flows to show.
+    ranked: The indices of the columns, beginning with the worst flow. An empty tuple means no ranking.
     ranked_by: The criterion of the ranking.
     """
 
@@ -49,19 +48,20 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """A copy of the table with only the columns at `places`, and with a new title."""
+        """Return a copy of the table with only the columns at `places`, and with a new title."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""Columns of a table over all flows: the sum, and quantiles (values that these shares of the flows do not exceed)."""
+"""The columns of a table over all flows: the sum, and quantiles (values that these shares of the flows do not
+exceed)."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
-    """Tables of one run: its TCP flows, its pings, its other probes, and finally the run itself.
+    """Return the tables of one run: its TCP flows, its pings, its other probes, and the run itself.
 
-    summary: Content of `summary.json`.
+    summary: The content of `summary.json`.
     """
     sections = []
     for kind, (title, rows) in KINDS.items():
@@ -87,12 +87,11 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
-    """Tables of several runs, with one column per run: first one table per flow (`flownames.matched`), then a table of
-    the runs' own scalars.
+    """Return the tables of several runs, with one column per run.
 
-    Returns: The tables. A kind of flow with at most `MOST_COMPARED` flows gets one table per flow. If a kind has more
-        flows, all of them share one table with the sum, the median and the middle 80 % of each quantity. The table of
-        the runs' own scalars comes last.
+    Returns: First the tables of the flows (`flownames.matched`), and last a table of the runs' own scalars. A kind with
+        at most `MOST_COMPARED` flows has one table per flow. A kind with more flows has one table with the sum, the
+        median and the middle 80 % of each quantity.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -111,7 +110,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """Flows of each run, by their position in the comparison and their kind."""
+    """Return the flows of each run, by their position in the comparison and their kind."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
@@ -120,12 +119,12 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""If runs have more flows of a kind than this number, a comparison has no separate table per flow."""
+"""The largest number of flows of a kind for which a comparison has a table per flow."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Heading of the table of a flow that is compared over runs, such as "TCP, A to B, cubic (flow 2)". Parts of the
-    name that differ between the runs are omitted."""
+    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)". Parts of the name that
+    differ between the runs are omitted."""
     words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
     return f"{title}, {words}" if words else title
 
@@ -133,8 +132,8 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Each quantity over the flows of a kind, with one column per run: the sum if the quantity can be summed, the
-    median, and the middle 80 %."""
+    """Return each quantity over the flows of a kind, with one column per run. The rows are the sum (if the quantity can
+    be summed), the median, and the middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -173,8 +172,8 @@ def _middle(low: str | None, high: str | None) -> str | None:
 class Quantity:
     """A scalar with one value per run: a number in the scalar's unit, a text, or None if the value is unknown.
 
-    label: Text of the row in the overview.
-    text: Function that formats one value with its unit.
+    label: The text of the row in the overview.
+    text: The function that formats one value with its unit.
     """
 
     label: str
@@ -183,7 +182,7 @@ class Quantity:
 
 
 def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
-    """The titles of the tables of `compared`, each with its quantities as values, for further computations."""
+    """Return the titles of the tables of `compared`, each with its quantities as values."""
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
@@ -231,7 +230,7 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Each row that is shown: its name, its label, the function that formats its values, and the values, as one tuple
+    """Return each row that is shown: its name, its label, the function that formats its values, and one tuple of values
     per column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
@@ -246,7 +245,7 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """Rows over all flows: their sum if there is one, and the values that given shares of the flows do not exceed."""
+    """Return the rows over all flows: the sum if there is one, and the quantiles."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -267,20 +266,19 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Index, among `count` sorted values, of the smallest value that at least the share `share` of the values does not
+    """Return the index, among `count` sorted values, of the smallest value that at least a share of the values does not
     exceed."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
-    """Total goodput of several flows in bit/s: the sum of their payload, divided by the time in which at least one flow
-    is alive. None if the goodput of a flow is unknown.
+    """Return the total goodput of several flows in bit/s: their payload, divided by the time in which a flow is alive.
+    None means that the goodput of a flow is unknown.
 
-    The sum of the flows' mean goodputs could exceed the network's throughput, because the mean of a short flow covers
-    only its own life.
+    A sum of mean goodputs could exceed the network's throughput, because a short flow's mean covers only its own life.
 
-    flows: Scalars of each flow.
-    name: Scalar with the goodput of a flow. A flow that never started counts as zero.
+    flows: The scalars of each flow.
+    name: The scalar with the goodput of a flow. A flow that never started counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
         # A summary written by an older version of leowarp does not have the starts and ends of its flows.
@@ -298,11 +296,11 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
 
 
 _SUMMED = ("_bps", "_pkts", "_timeouts")
-"""Suffixes of scalars whose sum over flows makes sense."""
+"""The suffixes of scalars whose sum over flows makes sense."""
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """Sums of the values over flows, if the scalar is a rate or a number of packets; None for other scalars."""
+    """Return the sums of the values over flows, if the scalar is a rate or a number of packets, or None."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
     # If the value of any flow is unknown, the sum is None, because a sum of the other flows would look like the total.
@@ -310,8 +308,8 @@ def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | Non
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Indices of the flows, beginning with the worst flow, and the criterion: goodput for TCP flows; loss and delay for
-    other flows."""
+    """Return the indices of the flows, beginning with the worst flow, and the criterion. The criterion is goodput for
+    TCP flows, and loss and delay for other flows."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the overview for TCP flows, probes, pings, programs and the run: their scalars, and the condition under which
-each row is shown."""
+"""The rows of the overview for TCP flows, probes, pings, programs and the run: their scalars, and when each row is
+shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leowarp.scalars.texts import plainly, ratio_text, span_text
 
 
 class Shown(Enum):
-    """Condition under which a quantity has a row."""
+    """The condition under which a quantity has a row."""
 
     ALWAYS = "always"
     KNOWN = "if it is known of some column"
@@ -25,12 +25,12 @@ class Shown(Enum):
 class Row:
     """A quantity, and the condition under which it is shown as a row.
 
-    name: Name of a declared scalar. The scalar's declaration determines the label and the unit of the row.
-    also: Names of further scalars that the text contains.
-    text: Function that formats the values of `name` and `also`; by default the unit determines this function.
-    unless: Name of a scalar. The row is hidden if the scalar has a value in at least one column.
-    label: Label that is used instead of the declared one.
-    unknown: Text for a flow without a value, if its path changed.
+    name: The name of a declared scalar. The scalar's declaration determines the label and the unit of the row.
+    also: The names of further scalars that the text contains.
+    text: The function that formats the values of `name` and `also`. The default depends on the unit.
+    unless: The name of a scalar. The row is hidden if the scalar has a value in at least one column.
+    label: The label that replaces the declared one.
+    unknown: The text for a flow without a value, if its path changed.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declaration of a scalar: its name, unit, group and definition, and where it is shown."""
+"""The declaration of a scalar: its name, unit, group and definition, and where it is shown."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp.base import units
 class Unit:
     """A unit of scalars.
 
-    symbol: Symbol in `40-metrics.parquet`; empty for counts, ratios and text.
-    suffix: Ending of the name of every scalar with this unit; names of other scalars do not have this ending.
-    shown: Unit in which pages display scalars of this unit.
-    size: Number by which a value is divided for display, such as 1e6 for ns that are displayed in ms.
+    symbol: The symbol in `40-metrics.parquet`. Counts, ratios and text have none.
+    suffix: The ending of the name of every scalar with this unit, and of no other scalar.
+    shown: The unit in which pages display scalars of this unit.
+    size: The number by which a value is divided for display, for example 1e6 for ns in ms.
     is_text: True if the value is not a number.
 
     >>> 42_100_000 / NS.size, NS.shown
@@ -32,11 +32,11 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """A copy of this unit that pages display in another unit.
+        """Return a copy of this unit that pages display in another unit.
 
-        shown: Symbol of the displayed unit.
-        size: Number by which a value is divided for display.
-        Returns: The copy, whose name and whose symbol in tables are unchanged.
+        shown: The symbol of the displayed unit.
+        size: The number by which a value is divided for display.
+        Returns: The copy, with the same name and the same symbol in tables.
         """
         return replace(self, shown=shown, size=size)
 
@@ -49,8 +49,8 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""Pages show most times in ms. A few microseconds would be 0.002 ms and a minute 60,000 ms, so such times are shown in
-us and in s."""
+"""The units for short and long times, which pages show in us and s instead of ms. A few microseconds would be 0.002 ms,
+and a minute 60,000 ms."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -60,12 +60,12 @@ COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
 
 UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""All units that are endings of scalars' names."""
+"""The units that are endings of scalars' names."""
 
 
 # The values of the members are headings that users see.
 class Group(StrEnum):
-    """Groups of scalars, in the order in which `leowarp show --metrics` prints them."""
+    """The groups of scalars, in the order in which `leowarp show --metrics` prints them."""
 
     WHAT = "what it was"
     COST = "cost"
@@ -81,16 +81,16 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The value is null if it is
-    unknown.
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. An unknown value is null.
 
-    name: Key in `summary.json`. A dot separates a nested object from its key (`fairness.jain_index`).
-    unit: Unit of the scalar, whose suffix is the ending of the name.
-    group: Group in `leowarp show --metrics`.
-    definition: Exact definition, which is copied into `40-metrics.parquet` and the reference.
-    page: Label on a run's page, which may continue the label of the row above. None if no page shows the scalar.
-    overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None if `leowarp run` and
-        `leowarp compare` do not print the scalar.
+    name: The key in `summary.json`. A dot separates a nested object from its key (`fairness.jain_index`).
+    unit: The unit of the scalar, whose suffix is the ending of the name.
+    group: The group in `leowarp show --metrics`.
+    definition: The exact definition, which is copied into `40-metrics.parquet` and the reference.
+    page: The label on a run's page, which may continue the label of the row above. None means that no page shows the
+        scalar.
+    overview: The label in the table that `leowarp run` and `leowarp compare` print at the end. None means that the
+        commands do not print the scalar.
     """
 
     name: str
@@ -102,11 +102,11 @@ class Scalar:
 
 
 Section = tuple[Scalar, ...]
-"""Scalars that are computed together, in the order of `summary.json`."""
+"""The scalars that are computed together, in the order of `summary.json`."""
 
 
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
-    """Names of scalars in order.
+    """Return the names of scalars in order.
 
     Returns: The names, with dots between objects and their keys.
     """
@@ -114,12 +114,12 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name. If probes and TCP define the same name differently, the first definition is returned.
+    """Return the scalars by name. Probes and TCP may define the same name differently.
 
     Scalars with the same name always have the same unit.
 
-    *sections: Sections of scalars. If two sections contain the same name, the earlier section's definition is returned.
-    Returns: Scalars in the order of the sections.
+    *sections: The sections of scalars. Of two definitions, the earlier section's is returned.
+    Returns: The scalars in the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
     for scalar in (scalar for section in sections for scalar in section):
@@ -128,10 +128,10 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Scalars of a run or a flow by their declared names; lists are left out.
+    """Return the scalars of a run or a flow by their declared names, without lists.
 
-    summary: `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep.
-    Returns: Values by name, with dots between objects and their keys.
+    summary: The object `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep.
+    Returns: The values by name, with dots between objects and their keys.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}
@@ -148,10 +148,10 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
-    """Computed values of a run or a flow, in the order of their declaration.
+    """Return the computed values of a run or a flow, in the order of their declaration.
 
-    values: Values for `summary.json` in any order. A nested object is a mapping, or None if it is unknown.
-    declared: Scalars that must all be present; no other values are allowed.
+    values: The values for `summary.json` in any order. A nested object is a mapping, or None if it is unknown.
+    declared: The scalars that must all be present. No other values are allowed.
     Returns: `values` in the new order, with nested objects as they are.
     Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
         together.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of scalars is consistent."""
+"""The consistency of the table of scalars."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that format values as text: rates, times, ratios, counts."""
+"""The functions that format values as text: rates, times, ratios, counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def plainly(value: float | str) -> str:
-    """Text of a number: counts with all digits, other numbers with three significant digits."""
+    """Return a number as text. Counts have all digits, and other numbers have three significant digits."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
@@ -40,7 +40,8 @@ def _span_of_s(value_s: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Text of a number with four significant digits, or with all digits before the decimal point if there are more."""
+    """Return a number as text with four significant digits, or with all digits before the decimal point if there are
+    more."""
     # `#` preserves trailing zeros, so that 1.200 and 1.234 are printed with the same precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
@@ -48,5 +49,5 @@ def _digits(value: float) -> str:
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""Functions that format scalars, by the ending of the scalar's name. A scalar whose name has none of these endings is
-printed unchanged."""
+"""The functions that format scalars, by the ending of the scalar's name. A scalar with another name is printed
+unchanged."""

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 8
-"""Maximum number of differences that are listed for a file."""
+"""The maximum number of differences that are listed for a file."""
 
 _SLICE_ROWS = 10_000
 
 MOST_FIGURE_BYTES = 256 << 20
-"""Maximum size in bytes of a figure's CSV file, which is read at once."""
+"""The maximum size in bytes of a figure's CSV file, which is read at once."""
 
 FACTS = ("seed", "warnings", "logs")
-"""Keys of a manifest that describe the run instead of the machine."""
+"""The keys of a manifest that describe the run instead of the machine."""
 
 
 def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare files byte by byte. If another version of pyarrow wrote a table, compare its values instead."""
+    """Compare files byte by byte. A table from another version of pyarrow is compared by its values."""
     for name in names:
         first, again = pair.first.path / name, pair.again.path / name
         if not first.exists() or not again.exists():
@@ -103,8 +103,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Text about the software that made a run: leowarp's version, and the versions of package and libraries if they
-    differ from the current ones.
+    """Return leowarp's version that made a run, and the versions of package and libraries that differ from the current
+    ones.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -174,15 +174,15 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
 
 
 def _differing(stored: Any, made: Any) -> list[str]:
-    """Sentences about the values that differ between two JSON documents, each named by its dotted key."""
+    """Return sentences about the values that differ between two JSON documents, each named by its dotted key."""
     first, again = dict(_leaves(stored)), dict(_leaves(made))
     keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
     return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each value of a JSON document as text, by dotted key. The texts of 1, true and 1.0 differ, so these values count
-    as different."""
+    """Yield each value of a JSON document as text, by dotted key. The texts of 1, true and 1.0 differ, so these values
+    are different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -195,11 +195,11 @@ def _same(first: Path, again: Path) -> bool:
 
 
 def differing(what: str, stored: str, made: str) -> str:
-    """Sentence about a difference between the stored run and the second run."""
+    """Return a sentence about a difference between the stored run and the second run."""
     return f"{what} is {stored:.80}, and {made:.80} in the second run"
 
 
 def few(differences: list[str]) -> list[str]:
-    """The first `MOST_DIFFERENCES` differences, and a note if there are more."""
+    """Return the first `MOST_DIFFERENCES` differences, and a note if there are more."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

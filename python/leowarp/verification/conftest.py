@@ -22,7 +22,8 @@ def run(whole, tmp_path):
 
 @pytest.fixture
 def verified(whole, tmp_path, monkeypatch):
-    """Function that verifies a directory with a replacement for the guest, and returns the findings by stage."""
+    """Return a function that verifies a directory with a replacement for the guest, and returns the findings by
+    stage."""
     monkeypatch.setattr(second_run, "run", stand_in_for_a_second_run(whole))
     count = iter(range(1000))
 

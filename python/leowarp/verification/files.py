@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare the files of a run, a study or a reproduction with the sha256 in the manifest.
 
-The comparison does not boot the guest and draws nothing. Names in the manifest cannot make the comparison open a file
-outside the directory.
+The comparison does not boot the guest and draws nothing. Names in the manifest cannot lead to a file outside the
+directory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.verification.kinds import PLANS
 
 
 class FileVerdict(StrEnum):
-    """Verdict on a file that is in the directory or in the manifest."""
+    """The verdict on a file that is in the directory or in the manifest."""
 
     INTACT = "as listed"
     CHANGED = "changed since the run"
@@ -32,8 +32,8 @@ class FileVerdict(StrEnum):
 class Files:
     """The files of a directory.
 
-    manifest: Manifest of the directory itself.
-    verdicts: Verdicts by file name, relative to the directory, sorted.
+    manifest: The manifest of the directory itself.
+    verdicts: The verdicts by file name, relative to the directory, sorted.
     """
 
     manifest: Mapping[str, Any]
@@ -41,15 +41,15 @@ class Files:
 
     @property
     def wrong(self) -> dict[str, FileVerdict]:
-        """Files that differ from the manifest. Changed files come first, because the list of missing files may be
+        """The files that differ from the manifest. Changed files come first, because the list of missing files may be
         long."""
         order = sorted(self.verdicts.items(), key=lambda item: list(FileVerdict).index(item[1]))
         return {name: verdict for name, verdict in order if verdict is not FileVerdict.INTACT}
 
     @property
     def why_not_rerun(self) -> str | None:
-        """Reason why no second run is made: the plan or an input has changed since the run. None if a second run is
-        possible."""
+        """The reason why no second run is made: the plan or an input has changed since the run. None means that a
+        second run is possible."""
         for name, verdict in self.wrong.items():
             # A new file beside a plan has no effect, because the plan uses only files whose sha256 it contains.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:
@@ -68,7 +68,7 @@ def files_of(path: Path) -> Files:
 
 
 def _is_of_a_plan(name: str) -> bool:
-    """Whether a file is an input of runs: the plan of a run, the plans of a study, or a file that they name."""
+    """Return whether a file is an input of runs: the plan of a run, the plans of a study, or a file that they name."""
     folder, _, file = name.rpartition("/")
     return file in (PLAN, PLANS) or PurePosixPath(folder).name == INPUTS
 

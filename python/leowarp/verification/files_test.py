@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every file of a run is compared with the manifest."""
+"""The comparison of every file of a run with the manifest."""
 
 import json
 import os

@@ -12,11 +12,11 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"
-"""If there is no manifest, these files identify a study (`plans.parquet`) and a reproduction (`claims.json`)."""
+"""The files that identify a study (`plans.parquet`) and a reproduction (`claims.json`) without a manifest."""
 
 
 def kind_of(path: Path) -> str:
-    """`RUN`, or the `kind` in the manifest of a study or a reproduction.
+    """Return `RUN`, or the `kind` in the manifest of a study or a reproduction.
 
     Raises TraceError if the directory has no manifest, is a run marked as incomplete, or contains a link, a pipe or a
     device.
@@ -32,7 +32,7 @@ def kind_of(path: Path) -> str:
 
 
 def _refuse_unended(path: Path) -> None:
-    """Raise TraceError if a study or a reproduction has no manifest, because without a manifest it is incomplete."""
+    """Raise TraceError if a study or a reproduction has no manifest and is therefore incomplete."""
     if (path / PLANS).exists():
         from leowarp.study.sweep.status import study_status
 

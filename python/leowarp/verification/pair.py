@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and a second run of its plan. To compare the pages of the first run, they are drawn again from the second
-run."""
+"""A run and a second run of its plan. The pages of the first run are compared with pages drawn from the second run."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ REPORT_PAGE = f"{REPORT}/index.html"
 
 
 class CannotDrawError(Exception):
-    """Error if a page cannot be drawn again. The message becomes part of the verdict."""
+    """The error if a page cannot be drawn again. The message becomes part of the verdict."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +39,19 @@ class Pair:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Manifest of the first run."""
+        """The manifest of the first run."""
         return self.first.manifest
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Summary that the first run should have: the second run's summary with the costs in the first run's
-        manifest."""
+        """The summary that the first run should have: the second run's summary with the first run's costs."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """Copy of the second run, in a directory with the first run's name, manifest and cost.
+        """Return a copy of the second run, in a directory with the first run's name, manifest and cost.
 
-        A report contains the names of the run's directory and machine. The copy has the same two names, so its report
+        A report contains the names of the run's directory and machine. Both are the same for the copy, so its report
         must be identical to the first run's report.
         """
         path = self.scratch / "called" / directory
@@ -68,7 +66,7 @@ class Pair:
         return path
 
     def drawn(self, page: str) -> Path:
-        """Directory of the second run, in which a page has been drawn again.
+        """Return the directory of the second run in which a page has been drawn again.
 
         Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
         """
@@ -80,7 +78,7 @@ class Pair:
         return found
 
     def _draw(self, page: str) -> Path | str:
-        """Directory in which a page was drawn again, or the reason why it could not be drawn."""
+        """Return the directory in which a page was drawn again, or the reason why it could not be drawn."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"

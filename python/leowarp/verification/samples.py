@@ -27,37 +27,37 @@ from leowarp.verification.second_run import SecondRun, second_run_of, stages_of
 from leowarp.verification.verdicts import Found, StageFound, Verdict
 
 ROW = "results"
-"""Name of the stage that compares a run's row in the results."""
+"""The name of the stage that compares a run's row in the results."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A run of a study that can be repeated.
 
-    folder: Directory of the run, or directory of the study if the study stored only the run's row.
-    run_id: Id of the run's row; None for a complete run directory that belongs to no study file.
+    folder: The directory of the run, or of the study if it stored only the run's row.
+    run_id: The id of the run's row. None means a complete run directory that belongs to no study file.
     """
 
     folder: Path
     run_id: str | None = None
 
     def name(self, path: Path) -> str:
-        """Name of the run relative to the verified directory."""
+        """Return the name of the run relative to the verified directory."""
         return (self.folder / (self.run_id or "")).relative_to(path).as_posix()
 
 
 def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
-    """A random sample of the runs, in the order of the directory. The same seed gives the same sample."""
+    """Return a random sample of the runs, in the order of the directory. The same seed gives the same sample."""
     every = list(_candidates(path))
     places = random.Random(seed).sample(range(len(every)), min(count, len(every)))
     return [every[place] for place in sorted(places)]
 
 
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
-    """Repeat one of the runs. Compare the second run with the stored row, and with the run's directory if there is one.
+    """Repeat one of the runs, and compare it with the stored row. The run's directory is also compared if there is one.
 
-    scratch: Empty directory in which the second run is made.
-    progress, trust: See `leowarp.run`.
+    scratch: The empty directory in which the second run is made.
+    progress, trust: The parameters of `leowarp.run`.
     """
     if candidate.run_id is None:
         found = second_run_of(candidate.folder, scratch, progress=progress, trust=trust)
@@ -75,7 +75,7 @@ def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, t
 
 
 def _candidates(path: Path) -> Iterator[Candidate]:
-    """Every run with a result below a directory: rows of studies, and run directories outside of studies."""
+    """Yield every run with a result below a directory: rows of studies, and run directories outside of studies."""
     for folder in (path, *sorted(each for each in path.iterdir() if each.is_dir())):
         if (folder / PLANS).exists():
             planned = {run.run_id for run in read_plans(folder)}
@@ -88,7 +88,8 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """Verdict on the copy of a run's metrics in the results of its reproduction; empty if there is no such copy."""
+    """Return the verdict on the copy of a run's metrics in the results of its reproduction. Without a copy, the list is
+    empty."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []
@@ -99,7 +100,7 @@ def _copied(run: Path) -> list[StageFound]:
 
 
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
-    """Parameters, seed and plan of a row that differ from `plans.parquet`: (stored, planned)."""
+    """Return the parameters, seed and plan of a row that differ from `plans.parquet`: (stored, planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
     # A text column stores numbers as text (`rows.table_of`).
     pairs = {
@@ -110,7 +111,7 @@ def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[A
 
 
 def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[Any, Any]]:
-    """Warnings that a row has, but its second run does not: (stored, now)."""
+    """Return the warnings that a row has, but its second run does not: (stored, now)."""
     stored, now = list(dict.fromkeys(row["warnings"] or ())), recorded.read_manifest(made.path)["warnings"]
     return {} if stored == now else {"warnings": (stored, now)}
 

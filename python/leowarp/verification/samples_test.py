@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies and reproductions: their files are checked, and some runs are repeated with a replacement for the guest."""
+"""The check of studies and reproductions. Some runs are repeated with a replacement for the guest."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Function that makes a study of 12 runs in a directory."""
+    """Return a function that makes a study of 12 runs in a directory."""
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp, "run", run)
@@ -47,7 +47,7 @@ def made(tmp_path, monkeypatch):
 
 
 def run(plan, set_, out, **options):
-    """Replacement for `leowarp.run` that returns the result of `FakeMaker` for the plan."""
+    """Return the result of `FakeMaker` for the plan, in place of `leowarp.run`."""
     seed = scenario.plan_of(plan).run.seed
     manifest = {
         "kernel": {"linux_sha256": "k" * 64}, "agent": {"agent_sha256": "a" * 64}, **maker(),
@@ -59,7 +59,7 @@ def run(plan, set_, out, **options):
 
 
 def found_of(path, tmp_path, count=12, seed=1):
-    """First difference of each run of a sample, by the run's name; None for a run without differences."""
+    """Return the first difference of each run of a sample by the run's name, or None."""
     found = {}
     for candidate in samples.chosen(path, count, seed):
         scratch = Path(tempfile.mkdtemp(dir=tmp_path))

@@ -25,10 +25,10 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings of a comparison with a second run.
 
-    stages: Findings in the order of the stages; stages of which neither run has files are left out.
-    origin: dict of str to (then, now). Entries of the two manifests about software and machine, if they differ.
-    cures: Findings about the tables of cures, which are computed again without the guest. The dict is empty if the plan
-        has no cures, or if the traces differ.
+    stages: The findings in the order of the stages. A stage of which neither run has files is left out.
+    origin: dict of str to (then, now). The entries of the two manifests about software and machine, if they differ.
+    cures: The findings about the tables of cures, which are computed again without the guest. The dict is empty if the
+        plan has no cures, or if the traces differ.
     """
 
     stages: list[StageFound]
@@ -48,8 +48,8 @@ def second_run_of(
     """Run a plan again and compare the results.
 
     scratch: An empty directory.
-    out: Directory in which the second run is stored; default: a temporary directory below `scratch`.
-    kernel, trust, progress: See `leowarp.run`.
+    out: The directory in which the second run is stored. The default is a temporary directory below `scratch`.
+    kernel, trust, progress: The parameters of `leowarp.run`.
     """
     # An incomplete run, such as one without a summary, is compared as far as its files permit.
     first = Run(path, complete=False)
@@ -68,10 +68,10 @@ def second_run_of(
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """Findings for each stage that is compared and of which at least one of the two runs has files.
+    """Return the findings for each compared stage of which at least one of the two runs has files.
 
     first, again: A run, and a second run of its plan that has no report.
-    scratch: Empty directory in which pages are drawn again.
+    scratch: The empty directory in which pages are drawn again.
     """
     pair = Pair(first, again, scratch)
     names = sorted({*names_below(first.path), *names_below(again.path)})
@@ -90,10 +90,10 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Entries of two manifests about the software and the machine that made the runs, if they differ: kernel, agent,
-    leowarp, libraries, processor.
+    """Return the differing entries of two manifests about software and machine: kernel, agent, leowarp, libraries,
+    processor.
 
-    Returns: dict of str to (then, now). The keys are dotted names of entries of the manifest.
+    Returns: dict of str to (then, now). The keys are the dotted names of the entries.
     """
     pairs = {
         ".".join(filter(None, (part, name))): tuple(

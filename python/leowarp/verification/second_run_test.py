@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the comparison of a run with its second run. The comparison finds forged data even if the manifest was
-changed to match the data."""
+"""The comparison of a run with its second run. Forged data are found even if the manifest was changed to match."""
 
 import json
 import shutil

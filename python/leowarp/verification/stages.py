@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of the comparisons that `leowarp verify` makes with a second run; and table of the parts that it does not
-compare, with the reasons.
+"""The comparisons that `leowarp verify` makes with a second run, and the parts that it does not compare, with reasons.
 
-`leowarp verify` makes the comparisons in the order of the table, and prints the table. docs/reference/verify.md is
-generated from this module.
+`leowarp verify` follows and prints the table. docs/reference/verify.md is generated from this module.
 """
 
 from __future__ import annotations
@@ -37,13 +35,12 @@ Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
 class Stage:
     """A row of the table.
 
-    files: Patterns of file names in a run directory. A file belongs to the first stage of which a pattern matches.
-    how: Description of the comparison.
-    compare: Function `compare(pair, names)` that returns the verdict on each file. None if the files are compared only
-        with the manifest.
-    why: Reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference is only reported, and is not a failure, when another version of leowarp made the
-        file.
+    files: The patterns of file names in a run directory. A file belongs to the first stage with a matching pattern.
+    how: The description of the comparison.
+    compare: A function `compare(pair, names)` that returns the verdict on each file. None means that the files are
+        compared only with the manifest.
+    why: The reason why the stage is not compared, or is only reported.
+    is_of_version: True if a difference is only reported when another version of leowarp made the file.
     is_repeatable: True if every run of the plan must give the same files.
     is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the traces differ.
     """
@@ -58,7 +55,7 @@ class Stage:
     is_drawn: bool = False
 
     def has(self, name: str) -> bool:
-        """Whether a file belongs to this stage."""
+        """Return whether a file belongs to this stage."""
         return any(fnmatchcase(name, pattern) for pattern in self.files)
 
 
@@ -104,11 +101,11 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. If several stages differ, the first of them contains the cause, because later stages are
+"""The stages in order. Of several stages that differ, the first one contains the cause, because later stages are
 computed from it."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
-"""Stages from which later stages are computed."""
+"""The stages from which later stages are computed."""
 
 STUDIES = (
     ("results", "rows of the sample: parameters, seed, plan, every scalar except the cost",
@@ -118,16 +115,16 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""Table for a study or a reproduction: the compared parts, the method, and why some parts are not compared."""
+"""The table for a study or a reproduction: the compared parts, the method, and why some parts are not compared."""
 
 
 def stage_of(name: str) -> Stage | None:
-    """Stage of a file in a run directory. None if runs have no file with this name."""
+    """Return the stage of a file in a run directory. None means that runs have no file with this name."""
     return next((stage for stage in STAGES if stage.has(name)), None)
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Parts of a run or a study that are not compared or whose differences are only reported, each with the reason."""
+    """Return the parts of a run or a study that are not compared or only reported, each with the reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of a comparison, on files and on stages."""
+"""The verdicts of a comparison, on files and on stages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Verdict on a file. Only the verdict `DIFFERS` makes the exit status of `leowarp verify` 1."""
+    """The verdict on a file. Only `DIFFERS` makes the exit status of `leowarp verify` 1."""
 
     IDENTICAL = "identical"
     SAME_VALUES = "same values"
@@ -31,9 +31,9 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Found:
-    """Verdict on a file, with details.
+    """The verdict on a file, with details.
 
-    file: Name of the file in the run directory.
+    file: The name of the file in the run directory.
     why: The differences, or the reason why the file was not compared.
     """
 
@@ -65,13 +65,13 @@ class StageFound:
 
 
 def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
-    """The first stage with an unexpected difference."""
+    """Return the first stage with an unexpected difference."""
     return next((stage for stage in stages if stage.verdict is Verdict.DIFFERS), None)
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Stages without a definite verdict: their files need not be repeatable, or another version of leowarp made
-    them."""
+    """Return the stages without a definite verdict. The files of these stages need not be repeatable, or another
+    version of leowarp made them."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of metrics: the tables of a trace, and series, links and route changes derived from them."""
+"""The inputs of metrics: the tables of a trace, and series, links and route changes derived from them."""

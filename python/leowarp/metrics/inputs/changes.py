@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path delay over time, and the table of route changes. Each row of the table of changes has the old and the new path,
-the queues at both paths' links, and the effects on flows.
+"""The path delay over time, and the table of route changes. Each row of that table has the old and the new path, their
+queues, and the effects on flows.
 
-Delays are those in force on the links (the timeline's `delay` events and `channel` rows). If links are updated more
-often than routes, the delays in force differ from the delays with which routes were computed.
+The delays are the delays in force on the links (the timeline's `delay` events and `channel` rows). If links are updated
+more often than routes, the delays in force differ from the delays of the route computation.
 
-Route changes and their numbers come from the routes (`leowarp.routes.path_numbers`).
+The route changes and their numbers come from the routes (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
-"""Default length of the window after a change in which retransmissions, losses and DSACKs are attributed to it. The
-window ends at the next change at the latest. The default is well above the longest transient that `frederiksen2024`
-reports (a few seconds)."""
+"""The default length of the window in which retransmissions, losses and DSACKs are attributed to a change. The window
+ends at the next change at the latest. The default is well above the longest transient that `frederiksen2024` reports (a
+few seconds)."""
 
 ARROW = " > "
-"""Separates the nodes of a path in text. A space cannot separate nodes, because names may contain spaces ("Cape
-Town")."""
+"""The separator between the nodes of a path in text. A space cannot be the separator, because a name may contain one
+("Cape Town")."""
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
-    """Flow numbers by (source, destination); pairs and numbers are in the order of the plan's flows."""
+    """Return the flow numbers by (source, destination), in the order of the plan's flows."""
     pairs: dict[Pair, list[int]] = {}
     for number, flow in enumerate(flows):
         pairs.setdefault((flow.source, flow.destination), []).append(number)
@@ -43,11 +43,11 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
 
 
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
-    """Route updates of one ordered pair of stations, in chronological order.
+    """Return the route updates of one ordered pair of stations, in chronological order.
 
-    Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names from the source
-        on; None = no path), `path_id`, and `change_id`. `change_id` is missing if the update leaves the path as it was.
-        The result is cached and shared; do not modify it.
+    Returns: DataFrame with `t_ns` (int64), `path` (tuple of node names from the source on, None = no path), `path_id`,
+        and `change_id`. An update holds until the next one. `change_id` is missing if the update keeps the path. The
+        result is cached and shared, and must not be modified.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -70,16 +70,16 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """A table without routes. The table is cached, because a study may have thousands of small runs whose path never
-    changes and which therefore have no routes."""
+    """Return a table without routes. The table is cached, because a study may have thousands of small runs without
+    routes."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
 def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
-    """Propagation delay of the current path, as a step function.
+    """Return the propagation delay of the current path as a step function.
 
-    pair: (str, str). Source and destination station.
-    links: Values of the tables' timeline, if the caller has them already.
+    pair: (str, str). The source and destination station.
+    links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
         or a delay of the path changes. Each row holds until the next row, and the last row until `end_ns`.
     """
@@ -116,10 +116,10 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
 
 
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Instants at which the path of a pair changed in either direction, in ns: int64 array of shape (n,), sorted,
+    """Return the instants at which a pair's path changed in either direction: int64 array of shape (n,), ns, sorted,
     without duplicates.
 
-    Packets of a flow are affected by changes in their direction, and probes or ACKs by changes in the return direction.
+    Probes and ACKs are also affected by changes in the return direction.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -129,12 +129,12 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 class PathChange:
     """A route change that affects the packets of a flow.
 
-    number: Number of the change, counted from 0 for each pair. Events of the timeline and rows of the trace's table
+    number: The number of the change, counted from 0 for each pair. The timeline's events and the trace's table
         `reordering` contain this number.
-    t_ns: Time of the change on the run's clock.
-    before, after: Nodes of the path before and after the change; None: no path.
-    settled_ns: Time at which the last node in either direction had its new route; equal to `t_ns` if all nodes switch
-        at once.
+    t_ns: The time of the change on the run's clock.
+    before, after: The nodes of the path before and after the change. None means no path.
+    settled_ns: The time at which the last node in either direction had its new route. The time is `t_ns` if all nodes
+        switch at once.
     """
 
     number: int
@@ -145,12 +145,12 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Route changes from one station to another in chronological order, with the numbers of the routes table.
+    """Return the route changes from one station to another in chronological order, with the numbers of the routes
+    table.
 
-    The path with which the run begins is not a change. A change may also be the loss of a path, or a new path after a
-    time without a path.
+    The first path of the run is not a change. The loss of a path and a new path after a gap are changes too.
 
-    Returns: A shared list; do not modify it.
+    Returns: A shared list, which must not be modified.
     """
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
@@ -173,8 +173,8 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
-    """Time at which the last node got its new route to a host of the pair, at or after this route update (`t_ns`) and
-    before the next (`until_ns`). If the update changed no node's route, the result is the time of the update itself.
+    """Return when the last node got its new route to a host of the pair. `t_ns` is this route update, and `until_ns` is
+    the next one. The result is `t_ns` if the update changed no node's route.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -189,16 +189,16 @@ def route_changes(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
     links: LinkValues | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """One row per route change that affects data of a flow; columns as in `CHANGE_COLUMNS`.
+    """Return one row per route change that affects data of a flow, with the columns of `CHANGE_COLUMNS`.
 
-    Packets of all flows between two stations are counted together in time windows, whatever the cause of a delay or a
+    The packets of all flows between two stations are counted together in time windows, whatever the cause of a delay or
     loss. `metrics/route_changes/causes.py` attributes each packet to a cause.
 
-    tables: If packets, drops, sockets or queues are missing, the columns that need them are null.
-    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
-    attribution_ns: Maximum time after a change in which packets, retransmissions and losses are attributed to the
-        change. The time ends earlier if the next change happens earlier.
-    links: Values of the tables' timeline, if the caller has them already.
+    tables: The run's tables. Columns that need missing packets, drops, sockets or queues are null.
+    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
+    attribution_ns: The longest time after a change in which packets, retransmissions and losses are attributed to it.
+        The next change ends this time early.
+    links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
     links = links or link_values(tables)
@@ -236,10 +236,10 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation delay along a path, in ns: the sum of its links' delays; None if there is no path. `span_ns` is
-    (instant, start, end). If a link has no channel, its delay at this instant is used. The delay of a link with a
-    channel varies within a slot, so the minimum delay from start to end is used. For the links in `stay`, its start and
-    end replace those of `span_ns`."""
+    """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
+    start, end). A link without a channel counts with its delay at this instant. A link with a channel counts with its
+    minimum delay from start to end, because its delay varies within a slot. Links in `stay` have their own start and
+    end."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -254,7 +254,8 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Columns of a row that compare two paths. Columns that need both paths are None if one path does not exist."""
+    """Return the columns of a row that compare two paths. A column that needs both paths is None if one path does not
+    exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
@@ -286,10 +287,10 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Queues at the change, on the links that only the old path uses and on the links that only the new path uses.
+    """Return the queues at the change on the links that only the old or only the new path uses.
 
-    With the in-flight rule `drain`, packets on the new path overtake packets that wait at the old links. A packet can
-    therefore be late by at most the waiting time at the old links (docs/concepts/in-flight-rules.md).
+    With the in-flight rule `drain`, packets on the new path overtake packets in the queues of the old links. A packet
+    can be late by at most the queueing time at the old links (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(
@@ -310,8 +311,8 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Packets that wait in a direction just before an instant (from the last sample), and the time in ns that the link
-    needs to send them."""
+    """Return the queue of a direction at the last sample before an instant: its packets, and the time in ns to send
+    them."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
@@ -331,8 +332,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """Late packets, retransmissions and drops of some flows, to be counted in time windows. The packets are sorted only
-    once and not for each change, because a run has about a hundred changes and millions of packets."""
+    """The late packets, retransmissions and drops of some flows, to be counted in time windows. The packets are sorted
+    only once, because a run has about a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -350,11 +351,10 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant (inclusive) to another (exclusive). The count of a kind of packet is None if the run
-        did not record packets of this kind.
+        """Return the counts from one instant (inclusive) to another (exclusive). A count is None if the run did not
+        record packets of this kind.
 
-        A late packet belongs to the window in which it arrives, a retransmission to the window in which it is sent, and
-        a lost packet to the window in which it is dropped.
+        A late packet counts when it arrives, a retransmission when it is sent, and a lost packet when it is dropped.
         """
         row: dict[str, Any] = dict.fromkeys(
             ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
@@ -379,8 +379,8 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Increase of a cumulative column of `sockets` between two instants. Both values are taken from the last sample at
-    or before their instants."""
+    """Return the increase of a cumulative column of `sockets` between two instants. Each value is the last sample at or
+    before its instant."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A counter therefore has the value 0 in a sample that lacks it, and
     # before the socket's first sample.
@@ -422,4 +422,4 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "lost_pkts": ("Int64", "pkts", "data packets dropped within the window"),
     "dsacks_pkts": ("Int64", "pkts", "duplicate segments that the receiver reported within the window (DSACK)"),
 }
-"""Columns of the route-change table, each with its type, unit and meaning."""
+"""The columns of the route-change table, each with its type, unit and meaning."""

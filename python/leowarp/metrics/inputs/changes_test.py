@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes between paths that share one link, as the paths to a mobile terminal over a constellation do."""
+"""The changes between paths that share one link, as on a mobile terminal's paths over a constellation."""
 
 import dataclasses
 import itertools
@@ -18,7 +18,7 @@ PATHS = {0: ("server", "s-0", "mobile"), 10: ("server", "s-0", "s-1", "mobile"),
 
 @pytest.fixture
 def over_a_constellation(tables):
-    """Tables of a run whose path changes at 10 and 20 s, because events change the delay of one link."""
+    """Return tables of a run whose path changes at 10 and 20 s, because events change the delay of one link."""
     events = [
         {"t_ns": 0, "event": "route", "node": node, "destination": NODES[-1], "next_hop": after}
         for node, after in itertools.pairwise(NODES)

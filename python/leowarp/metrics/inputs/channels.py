@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions from a timeline: capacity, delay and loss of a link direction as functions of time. The tables
-of the whole run are computed before the run starts.
+"""The tables of directions in a timeline: capacity, delay and loss of a link direction as functions of time. The tables
+of the whole run are computed before it starts.
 
-Measured paths, access links and mobile channels have such tables (design/interfaces.md, section 13).
+Measured paths, access links and mobile channels have these tables (design/interfaces.md, section 13).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Pair = tuple[str, str]
-"""Two names in a fixed order: stations (source, destination), or the nodes of a directed link (sender, receiver)."""
+"""Two names in a fixed order: stations (source, destination), or nodes of a directed link (sender, receiver)."""
 Steps = tuple[np.ndarray, np.ndarray]
 """A step function: instants (int64, ns, sorted), and the value that holds from each instant on (float64)."""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """Tables of directions (events `capacity` and `channel`), by (a, b), for packets from node a to node b.
+    """The tables of directions (events `capacity` and `channel`), by (a, b), for packets from node a to node b.
 
-    capacity_bps: nan = no rate limit, 0 = nothing is sent.
-    delay_ns, loss_ratio: Each value applies to packets whose transmission begins at or after its instant.
+    capacity_bps: The rate. nan means no rate limit, 0 means that nothing is sent.
+    delay_ns, loss_ratio: The values for packets whose transmission begins at or after each instant.
     """
 
     capacity_bps: Mapping[Pair, Steps] = field(default_factory=dict)
@@ -37,9 +37,8 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     """Separate the events of a timeline from the rows of its links' tables. A profile has millions of table rows, so no
     Python object is created per row.
 
-    timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). The table has the events in their order, and `Channels` has the tables of
-        directions.
+    timeline: The table of `20-timeline.parquet`.
+    Returns: (pyarrow.Table, Channels). The table has the events in their order.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")
@@ -56,7 +55,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    """The step function of a column for each direction (a, b).
+    """Return the step function of a column for each direction (a, b).
 
     The rows stay in Arrow until they are numeric arrays, because a profile of an hour has millions of rows.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limit the memory that large tables of several runs use: the tables that were read first are released, and read again
-when a metric next needs them.
+"""Limit the memory that large tables of several runs use. The oldest tables are released, and read again when they are
+needed.
 
 Without a limit on rows in memory, two runs of 5.9 million packets on one page would take twice the memory of one run.
 """
@@ -11,19 +11,19 @@ import weakref
 from typing import Any
 
 FEW_ROWS = 1 << 16
-"""A table with fewer rows than this always stays in memory."""
+"""The number of rows below which a table always stays in memory."""
 
 MOST_ROWS = 1 << 22
-"""Limit on the rows of large tables in memory, over all runs (about 300 MB). The large tables of a single run may
+"""The limit on the rows of large tables in memory, over all runs (about 300 MB). The large tables of a single run may
 exceed the limit."""
 
 _held: list[tuple[weakref.ref[Any], str, int]] = []
 
 
 def make_room(tables: Any, name: str, rows: int) -> None:
-    """Before a large table is read, release large tables of other runs, in the order in which they were read.
+    """Release large tables of other runs before a large table is read, oldest first.
 
-    tables: Has the method `release(name)`.
+    tables: The run's tables, with the method `release(name)`.
     name, rows: The table that is about to be read.
     """
     if rows < FEW_ROWS:

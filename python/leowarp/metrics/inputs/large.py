@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large tables in little memory: each column is read when it is first needed, and stored in as few bytes as it needs.
+"""The storage of large tables in little memory. Each column is read when it is first needed, and stored in as few bytes
+as possible.
 
-A run of 2,000 flows has 2 million samples of sockets with 43 columns. These samples take 690 MB as a data frame,
-because an integer that may be missing becomes a float64. Most columns are never read, and most numbers fit into two
-bytes.
+A run of 2,000 flows has 2 million samples of sockets with 43 columns. As a data frame, they take 690 MB, because an
+integer that may be missing becomes a float64. Most columns are never read, and most numbers fit into two bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from leowarp.trace.frames import values_of
 
 Place = slice | np.ndarray
-"""Selected rows: a slice with a start and an end, or ascending row indexes."""
+"""The selected rows: a slice with a start and an end, or ascending row indexes."""
 
 _NARROW = tuple((pa.from_numpy_dtype(name), np.iinfo(name)) for name in ("uint8", "int8", "uint16", "int16", "int32"))
 
@@ -29,10 +29,10 @@ _NARROW = tuple((pa.from_numpy_dtype(name), np.iinfo(name)) for name in ("uint8"
 class _Column:
     """The values of a column, in the smallest type that can hold all of them.
 
-    values: Array of shape (rows,), or an array of pandas for types that are not numbers.
-    missing: bool array of shape (rows,), or None if no value is missing. The number in `values` at the place of a
-        missing value has no meaning.
-    kind: Type in which values are returned: that of `trace.frames.data_frame`.
+    values: array of shape (rows,), or an array of pandas for types that are not numbers.
+    missing: bool array of shape (rows,), or None if no value is missing. The number in place of a missing value has no
+        meaning.
+    kind: The type in which values are returned, as in `trace.frames.data_frame`.
     """
 
     values: Any
@@ -54,7 +54,7 @@ class _Column:
         return _Column(values, missing, kind)
 
     def at(self, place: Place) -> Any:
-        """The values of some rows, with the type that a data frame has."""
+        """Return the values of some rows, with the type of a data frame."""
         values = self.values[place]
         if self.kind is None:
             return values
@@ -74,10 +74,10 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 
 
 class LargeTable:
-    """Rows of a large table, with those parts of the interface of a data frame that metrics and figures use.
+    """The rows of a large table, with the interface of a data frame that metrics and figures use.
 
-    Values, types and indexes are those of the data frame that `trace.frames.data_frame` returns. An attribute that this
-    class lacks is taken from the data frame of all columns.
+    The values, types and indexes are the same as in the data frame of `trace.frames.data_frame`. Other attributes are
+    taken from the data frame of all columns.
     """
 
     def __init__(self, columns: _Columns, place: Place) -> None:
@@ -87,33 +87,33 @@ class LargeTable:
     def of(
         names: Sequence[str], read: Callable[[str], pa.Table], row_count: int, order: np.ndarray | None = None
     ) -> LargeTable:
-        """A table that is read column by column.
+        """Return a table that is read column by column.
 
-        read: Function that returns a column by its name, as a table.
-        row_count: Number of its rows.
-        order: Indexes of the rows in the order in which this table has them, shape (rows,). None: the rows are in the
-            order in which `read` returns them.
+        read: A function that returns a column by its name, as a table.
+        row_count: The number of rows.
+        order: The row indexes in the order of this table, shape (rows,). None means the order in which `read` returns
+            the rows.
         """
         return LargeTable(_Columns(tuple(names), read, order), slice(0, row_count))
 
     @property
     def iloc(self) -> _ByNumber:
-        """Rows by their numbers in this table, as in `iloc[10:20]` and `iloc[array]`."""
+        """The rows by their numbers in this table, as in `iloc[10:20]` and `iloc[array]`."""
         return _ByNumber(self._columns, self._place)
 
     @property
     def index(self) -> pd.Index:
-        """Numbers of the rows within the whole table."""
+        """The numbers of the rows within the whole table."""
         place = self._place
         return pd.Index(place) if isinstance(place, np.ndarray) else pd.RangeIndex(place.start, place.stop)
 
     @property
     def columns(self) -> pd.Index:
-        """Names of the columns."""
+        """The names of the columns."""
         return pd.Index(self._columns.names)
 
     def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """The rows as a data frame, with some columns or all of them."""
+        """Return the rows as a data frame, with some columns or all of them."""
         names = self._columns.names if names is None else names
         return pd.DataFrame({name: self._columns[name].at(self._place) for name in names}, index=self.index)
 
@@ -145,13 +145,13 @@ class LargeTable:
 
 @dataclass(frozen=True)
 class _ByNumber:
-    """Selects rows of a large table by their numbers."""
+    """A selector of a large table's rows by their numbers."""
 
     columns: _Columns
     place: Place
 
     def __getitem__(self, numbers: Any) -> Any:
-        """A table of the rows with the given numbers. If `numbers` is a single integer, the row as a series."""
+        """Return a table of the rows with the given numbers. A single integer gives the row as a series."""
         mine = self.place
         if isinstance(numbers, int | np.integer):
             whole = range(mine.start, mine.stop) if isinstance(mine, slice) else mine
@@ -167,7 +167,7 @@ class _ByNumber:
 
 
 class _Columns:
-    """Columns of a table by name, each of which is read once."""
+    """The columns of a table by name, each of which is read once."""
 
     def __init__(self, names: tuple[str, ...], read: Callable[[str], pa.Table], order: np.ndarray | None) -> None:
         self.names = names

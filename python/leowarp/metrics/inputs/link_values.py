@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay and rate of each direction of a link over time, from events or tables of the timeline.
+"""The delay and rate of each link direction over time, from events or tables of the timeline.
 
 A direction's rate comes from `rate` events or from `capacity` rows, and its delay from `delay` events or from `channel`
 rows.
@@ -19,15 +19,15 @@ from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
 
 
 def link_values(tables: Tables) -> LinkValues:
-    """Delay and rate of every link direction of a run, from its timeline and its tables of directions."""
+    """Return the delay and rate of every link direction of a run."""
     return LinkValues(tables.timeline, tables.channels)
 
 
 class LinkValues:
-    """Delay and rate of every direction as step functions of time, from the timeline.
+    """The delay and rate of every direction as step functions of time.
 
-    timeline: Events of the timeline, without the rows of tables of directions.
-    channels: Tables of directions. For a run, this argument is `tables.channels`.
+    timeline: The events of the timeline, without the rows of tables of directions.
+    channels: The tables of directions. For a run, pass `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
@@ -38,8 +38,8 @@ class LinkValues:
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force from node `a` to node `b`, in ns. Until the first delay is set, the delay is 0, as
-        for a new link in the guest.
+        """Return the propagation delay in force from node `a` to node `b`, in ns. The delay is 0 until the first delay
+        is set, as for a new link in the guest.
 
         at_ns: int64 array of any shape, or int
         Returns: float64 array of the shape of `at_ns`
@@ -48,33 +48,33 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, in bit/s, with the arguments of `delay_ns`. nan means no rate limit; before a link's first
-        rate event, the rate is nan."""
+        """Return the rate in force, in bit/s. The arguments are the same as for `delay_ns`. nan means no rate limit, as
+        before a link's first rate event."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
     def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """Instants at which the delay of a direction was set: int64 array, ns, ascending; empty if it never was."""
+        """Return the instants at which the delay of a direction was set: int64 array, ns, ascending."""
         return self._delay.get((a, b), _NOTHING)[0]
 
     def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
-        """Instants at which the rate of a direction was set: int64 array, ns, ascending; empty if it never was."""
+        """Return the instants at which the rate of a direction was set: int64 array, ns, ascending."""
         return self._rate.get((a, b), _NOTHING)[0]
 
     def is_shaped(self, a: str, b: str) -> bool:
-        """Whether the direction has a rate at any time."""
+        """Return whether the direction has a rate at any time."""
         return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
 
     def has_channel(self, a: str, b: str) -> bool:
-        """Whether the direction's delay comes from a table, so that it varies within a slot."""
+        """Return whether the direction's delay comes from a table, so that it varies within a slot."""
         return (a, b) in self._channels.delay_ns
 
     def has_capacity_table(self, a: str, b: str) -> bool:
-        """Whether the direction's rate comes from a table."""
+        """Return whether the direction's rate comes from a table."""
         return (a, b) in self._channels.capacity_bps
 
     def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
-        """Smallest delay in force from one instant (inclusive) to another (exclusive), ns."""
+        """Return the smallest delay in force from one instant (inclusive) to another (exclusive), in ns."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         low, high = np.searchsorted(t_ns, [from_ns, until_ns], side="left")
         inside = value[low:high]
@@ -82,11 +82,10 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Bits that a direction can carry from each edge to the next, which is the integral of its rate. nan if it has
-        no rate limit.
+        """Return the bits that a direction can carry from each edge to the next.
 
-        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin has nan if the direction has no rate limit
-        in a part of the bin, because the capacity is then unlimited.
+        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin is nan if the direction has no rate limit in
+        a part of it.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
@@ -100,15 +99,16 @@ class LinkValues:
         return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
 
     def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
-        """Propagation delay along a whole path (names of nodes, source first) at one instant, in whole ns.
+        """Return the propagation delay of a whole path at one instant, in whole ns. The path lists the node names,
+        source first.
 
-        All links are evaluated at the same instant, although a packet reaches later links later than this instant.
+        All links are evaluated at the same instant, although a packet reaches later links later.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 
 
 def hops(path: Sequence[str]) -> list[Pair]:
-    """Directed links of a path, source first.
+    """Return the directed links of a path, source first.
 
     >>> hops(("A", "s1", "B"))
     [('A', 's1'), ('s1', 'B')]
@@ -117,7 +117,7 @@ def hops(path: Sequence[str]) -> list[Pair]:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """The step function of a column for each direction (a, b), from the events of one kind."""
+    """Return the step function of a column for each direction (a, b), from the events of one kind."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on plain arrays: rates, steps, quantiles and distributions. This module knows nothing of runs."""
+"""Arithmetic on plain arrays: rates, steps, quantiles and distributions. The module knows nothing of runs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from leowarp.base.errors import TraceError
 
 
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
-    """Mean rate of a cumulative byte counter in each bin.
+    """Return the mean rate of a cumulative byte counter in each bin.
 
     The counter is assumed to grow evenly between two samples. The rate of a bin is exact if both edges of the bin are
-    sample instants. For all other bins, the rate is interpolated. The sum over all bins equals the growth of the
-    counter from the first edge to the last.
+    sample instants. All other rates are interpolated. The sum over all bins equals the growth of the counter from the
+    first edge to the last.
 
-    t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
-    counter_bytes: array of shape (n,). Values of the counter at the instants `t_ns`.
-    edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
+    t_ns: int64 array of shape (n,), strictly increasing. The sample instants.
+    counter_bytes: array of shape (n,). The counter's values at `t_ns`.
+    edges_ns: int64 array of shape (k + 1,). The bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
-    Raises TraceError if an edge is outside the samples. The counter is unknown outside of the samples, and an
-    extrapolated rate would look like a measurement.
+    Raises TraceError if an edge is outside the samples. An extrapolated rate would look like a measurement.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -37,8 +36,8 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function at some instants. Each value holds from its instant on; before the first instant, the
-    result is `before`.
+    """Return the values of a step function at some instants. Each value holds from its instant on. Before the first
+    instant, the result is `before`.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)
@@ -56,9 +55,9 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """Time for which each sample of a step function holds: until the next sample, and for the last one until `end_ns`.
+    """Return how long each sample of a step function holds. The last sample holds until `end_ns`.
 
-    Time-weighted means, quantiles and distributions of the metrics use the holding time as a sample's weight.
+    The metrics use the holding time as a sample's weight.
 
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]
@@ -68,11 +67,12 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float | None:
-    """Smallest value at which the cumulative weight reaches the share `q`; None if the total weight is 0.
+    """Return the smallest value at which the cumulative weight reaches the share `q`. None means that the total weight
+    is 0.
 
     Values are not interpolated, so the result is always a measured value.
 
-    values, weights: arrays of shape (n,). Values that are nan, and weights that are not positive, are ignored.
+    values, weights: arrays of shape (n,). Values that are nan and weights that are not positive are ignored.
     """
     values, weights = np.asarray(values, dtype="float64"), np.asarray(weights, dtype="float64")
     keep = ~np.isnan(values) & (weights > 0)
@@ -87,11 +87,11 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 
 
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Empirical distribution: the distinct values, and for each the share of weight at or below it.
+    """Return the distinct values, and for each the share of weight at or below it.
 
     values: array of shape (n,). nan values are ignored.
-    weights: array of shape (n,). For instance, the time for which each sample held (`holding_ns`); equal weights by
-        default.
+    weights: array of shape (n,). An example is the time for which each sample held (`holding_ns`). The default is equal
+        weights.
     Returns x: float64 array of shape (k,), increasing
     Returns share_ratio: float64 array of shape (k,), increasing to 1
     """
@@ -110,14 +110,14 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Complementary distribution: the distinct values, and for each the share of weight strictly above it. Arguments
-    and results are as for `cdf`."""
+    """Return the distinct values, and for each the share of weight strictly above it. The arguments and results are the
+    same as for `cdf`."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 
 
 def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
-    """Edges at whole multiples of `bin_ns` from `start_ns`. The last bin is omitted if it is incomplete.
+    """Return the edges at whole multiples of `bin_ns` from `start_ns`. An incomplete last bin is omitted.
 
     Raises TraceError if the length of a bin is not positive.
 
@@ -131,7 +131,7 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
 
 def optional(value: object) -> float | int | None:
-    """The value as a plain Python number; None for null or nan."""
+    """Return the value as a plain Python number, or None for null or nan."""
     if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, int | np.integer):

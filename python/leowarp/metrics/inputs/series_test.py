@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on series, compared with results by hand and with general laws."""
+"""The arithmetic on series, compared with results by hand and with general laws."""
 
 import numpy as np
 import pytest

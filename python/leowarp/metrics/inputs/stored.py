@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run directory, or of a trace in memory. Each table is checked, and is read when a metric first needs
+"""The tables of a run directory, or of a trace in memory. Each table is checked, and is read when a metric first needs
 it."""
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ from leowarp.trace.frames import data_frame
 
 
 def read_tables(run_dir: str | Path) -> Tables:
-    """All tables of a run directory.
+    """Return all tables of a run directory.
 
-    run_dir: A run directory; only its tables are read, no other files. If the directory has no routes or no timeline,
-        the result has an empty table of that name.
-    Raises TraceError if the directory is not a run, if a table is damaged, or if a table lacks a column that the
-    metrics need.
+    run_dir: A run directory. Only its tables are read. A directory without routes or timeline gives an empty table of
+        that name.
+    Raises TraceError if the directory is not a run, or if a table is damaged or lacks a needed column.
     """
     run_dir = Path(run_dir)
     recorded.refuse_strange(run_dir)
@@ -64,11 +63,11 @@ def tables_of(
     trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
     where: str | Path = "the trace",
 ) -> Tables:  # fmt: skip
-    """Tables in memory, in the form that metrics read.
+    """Return the tables in memory in the form that metrics read.
 
-    trace: Trace tables by name, as `leowarp.trace.read_output` returns them. A missing table counts as not recorded.
-    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
-    where: Name of the source in error messages.
+    trace: The trace tables by name, from `leowarp.trace.read_output`. A missing table counts as not recorded.
+    routes, timeline: The tables as in `10-routes.parquet` and `20-timeline.parquet`.
+    where: The name of the source in error messages.
     Raises TraceError if a table lacks a column that the metrics need.
     """
     planned = {name: table for name, table in (("routes", routes), ("timeline", timeline)) if table is not None}
@@ -89,7 +88,7 @@ class _Read(Protocol):
 
 
 class _Stored(Tables):
-    """Tables that are read only when they are first needed: a metric of links does not need millions of packets."""
+    """The tables of a run, each of which is read when it is first needed."""
 
     _read: _Read
     _where: str | Path
@@ -98,11 +97,11 @@ class _Stored(Tables):
 
     @staticmethod
     def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
-        """Tables with the given schemas; each table is read when it is first needed.
+        """Return tables with the given schemas. Each table is read when it is first needed.
 
-        read: Function that takes a table's name and optional column names, and returns the table.
-        where: Name of the source in error messages.
-        rows: Number of rows of each table that can be read again, by table name. Tables in memory are left out of
+        read: A function that takes a table's name and optional column names, and returns the table.
+        where: The name of the source in error messages.
+        rows: The number of rows of each table that can be read again, by table name. Tables in memory are not in
             `rows`.
         Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
@@ -183,8 +182,7 @@ class _Stored(Tables):
                 self.release(name)
 
     def release(self, name: str) -> None:
-        """Drop a table from memory, with the rows that were selected from it; the table is read again when it is next
-        needed."""
+        """Drop a table and the rows selected from it from memory. The table is read again when it is next needed."""
         vars(self).pop(name, None)
         self._rows.pop(name, None)
         self._selected.pop(name, None)
@@ -212,13 +210,13 @@ _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows
 
 
 def _names_in(schema: pa.Schema) -> dict[str, bytes]:
-    """Metadata entries of a trace table that must be equal in all tables of a run."""
+    """Return the metadata entries of a trace table that must be equal in all tables of a run."""
     return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
 
 
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
-    """A table without rows. All callers get the same frame, because no caller modifies a table."""
+    """Return a table without rows. All callers share the frame and must not modify it."""
     return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 

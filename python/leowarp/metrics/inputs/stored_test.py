@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large tables are read column by column and one flow at a time, and are released for tables of another run; the
-numbers stay the same."""
+"""The reading of large tables by column and by flow, and their release for another run. The numbers stay the same."""
 
 import numpy as np
 import pandas as pd

@@ -30,7 +30,7 @@ from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
-"""Values of `direction` of a packet or bin within its flow: data go to the destination, and acknowledgements come
+"""The values of a packet's or bin's `direction` within its flow. Data go to the destination, and acknowledgements come
 back."""
 
 # `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones, so that runs of older versions
@@ -61,17 +61,16 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics need. A table of an older run may lack all columns that are not in
-`NEEDED`."""
+"""The columns of trace tables that metrics need. A table of an older run may lack all other columns."""
 
 MANY_ROWS = 1 << 18
-"""Maximum number of rows of a table that is read as a whole. A larger table is a `LargeTable`, which is read column by
-column. Metrics select the rows of one flow at a time from such a table."""
+"""The maximum number of rows of a table that is read as a whole. A larger table is a `LargeTable`, which is read column
+by column."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
-"""Tables in which the rows of each flow are stored next to each other, if a table has more than `MANY_ROWS` rows. Rows
-of one flow keep their order. A flow's rows are therefore one slice of each column, and selecting a flow copies nothing.
-No metric depends on which flow's rows come first."""
+"""The tables whose rows are grouped by flow, if a table has more than `MANY_ROWS` rows. The rows of one flow keep their
+order. Selecting a flow then copies nothing, because its rows are one slice of each column. No metric depends on which
+flow's rows come first."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -82,20 +81,21 @@ PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 class Tables:
     """All data of a run, with checked columns.
 
-    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
-        columns and units in `leowarp.trace.TABLES`.
+    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: The tables
+    `30-trace/*.parquet`.
+        `leowarp.trace.TABLES` has their columns and units.
     routes, timeline: `10-routes.parquet` and `20-timeline.parquet`, each up to the end of the run. The timeline lacks
         the rows of tables of directions, which are in `channels`.
-    channels: Tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
-    directions: tuple of (a, b, kind). A direction's number is its index in `directions`. Packets go from node `a` to
-        node `b` over a link whose kind is `kind`.
-    hosts: Name of the host for each host number in `counters`.
-    missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: End of the run on its own clock, as the guest reports it. None for an older run, which always lasted as
-        long as planned.
+    channels: The tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
+    directions: tuple of (a, b, kind). The index of an entry is the direction's number. Packets go from node `a` to node
+        `b` over a link of this kind.
+    hosts: The host name for each host number in `counters`.
+    missing: frozenset of str. The tables that the run does not have.
+    virtual_ns: The end of the run on its own clock, as the guest reports it. None means an older run, which always
+        lasted as long as planned.
     programs, connections: How each program ended, and the flows of the programs' connections. Flows of connections are
-        numbered after the planned flows, as in `end.json` (design/interfaces.md, section 19). Empty for a run without
-        programs.
+        numbered after the planned flows, as in `end.json` (design/interfaces.md, section 19). Both are empty for a run
+        without programs.
     """
 
     sockets: pd.DataFrame
@@ -127,16 +127,16 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded a table, even if the table is empty. Names are those in `leowarp.trace.TABLES`,
-        "routes" and "timeline"."""
+        """Return whether the run recorded a table, even if the table is empty. The names are the keys of
+        `leowarp.trace.TABLES`, "routes" and "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow. The rows are cached, because many metrics use them; of a large table, only the rows of the
-        last requested flow are cached.
+        """Return the rows of one flow. The rows are cached, because many metrics use them. A large table caches only
+        the rows of the last requested flow.
 
-        table: Name of a table with a column `flow`.
-        Returns: DataFrame in the order of the table. The frame is shared; do not modify it.
+        table: The name of a table with a column `flow`.
+        Returns: DataFrame in the order of the table. The frame is shared and must not be modified.
         """
         selected = self._selected.setdefault(table, {})
         if flow not in selected:
@@ -156,30 +156,31 @@ class Tables:
 
     @property
     def knows_drops(self) -> bool:
-        """Whether the table `drops` contains every loss. False if the hosts did not capture packets, because some links
-        (netem) do not report their drops."""
+        """Return whether the table `drops` contains every loss. The result is False if the hosts did not capture
+        packets, because some links (netem) do not report their drops."""
         # netem does not report drops. A packet that netem drops is in `drops` only because it is missing in the capture
         # of the receiving host.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Number of the direction from node `a` to node `b`; None if there never was such a link."""
+        """Return the number of the direction from node `a` to node `b`. None means that this link never existed."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
-        """Text such as `a>b` for a direction number."""
+        """Return a name like `a>b` for a direction number."""
         a, b, _ = self.directions[int(direction)]
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """Number of a station's host in `counters`. None if the trace has neither the node's name nor the station's."""
+        """Return the number of a station's host in `counters`. None means that the trace has neither the node's name
+        nor the station's."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
     @cached_property
     def reorders(self) -> bool:
-        """Whether packets may overtake each other on a single link, because some link has jitter or does not keep the
-        order."""
+        """Return whether packets may overtake each other on a single link. Some link then has jitter or does not keep
+        the order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
@@ -188,11 +189,11 @@ class Tables:
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
-        """Directed links of a path between two stations, from the source on.
+        """Return the directed links of a path between two stations, from the source on.
 
         Access links of the stations at both ends are included, although a path contains only the station and not the
-        router behind it. For an access link, the path contains a satellite that is not a node of the network. On an
-        access link, the result therefore follows the routing tables, from the source's router to the destination's.
+        router behind it. On an access link, the result follows the routing tables, because the satellite in the path is
+        not a node of the network.
         """
         if path is None:
             return []
@@ -212,8 +213,8 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """Next node by (node, destination host), from the routing tables at the end of the timeline. Empty if there are
-        no routing tables."""
+        """The next node by (node, destination host), from the routing tables at the end of the timeline. The mapping is
+        empty without routing tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -222,17 +223,17 @@ class Tables:
 
     @cached_property
     def _selected(self) -> dict[str, dict[int, pd.DataFrame]]:
-        """Results of `of_flow`, by table and flow."""
+        """The results of `of_flow`, by table and flow."""
         return {}
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray | slice]]:
-        """Row indexes of each flow in the table's order, for tables with a column `flow`."""
+        """The row indexes of each flow in the table's order, for tables with a column `flow`."""
         return {}
 
     @cached_property
     def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
-        """Indexes of the rows of `routes` for each ordered pair of stations, in the table's order."""
+        """The row indexes of `routes` for each ordered pair of stations, in the table's order."""
         ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
         numbers, names = pd.factorize(np.concatenate(ends))
         sources, destinations = np.split(numbers, 2)
@@ -241,18 +242,19 @@ class Tables:
 
     @cached_property
     def rows_of_directions(self) -> dict[Any, np.ndarray]:
-        """Indexes of the rows of `links` for each direction, in the table's order."""
+        """The row indexes of `links` for each direction, in the table's order."""
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
     def sampled_queues(self) -> dict[str, np.ndarray]:
-        """Columns of `links` as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts` (float64)."""
+        """The queue columns of `links` as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts`
+        (float64)."""
         names = ("queue_pkts", "queue_bytes", "queue_max_pkts")
         return {"t_ns": integers(self.links["t_ns"])} | {name: floats(self.links[name]) for name in names}
 
     @cached_property
     def longest_queues_pkts(self) -> dict[Any, float]:
-        """Largest number of waiting packets in any sample, by direction."""
+        """The largest number of queued packets in any sample, by direction."""
         waiting = floats(self.links["queue_pkts"])
         return {
             direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
@@ -260,24 +262,24 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Cached results of `queue_series`."""
+        """The cached results of `queue_series`."""
         return {}
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Cached results of `changes.pair_routes`."""
+        """The cached results of `changes.pair_routes`."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """Cached results of `changes.path_changes` (`PathChange`)."""
+        """The cached results of `changes.path_changes` (`PathChange`)."""
         return {}
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """Instants in ns at which nodes got new routes to each host, sorted, by the name of the host's node.
+        """The sorted instants in ns at which nodes got new routes to each host. The key is the name of the host's node.
 
-        Withdrawn routes are not included: they belong to a link that goes down, not to a new path.
+        Withdrawn routes are not included, because they belong to a link that goes down.
         """
         # A hand-made timeline without routes lacks the columns of routes.
         rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
@@ -287,19 +289,19 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """Cached results of `delays.delays` (`Delays`), by flow and quantity."""
+        """The cached results of `delays.delays` (`Delays`), by flow and quantity."""
         return {}
 
     @cached_property
     def lives_of_flows(self) -> dict[Any, Any]:
-        """Cached results of `goodput.life` (`Life`)."""
+        """The cached results of `goodput.life` (`Life`)."""
         return {}
 
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """Bytes that each link of the timeline counts per packet in addition to its IP length; nan: unknown.
+        """The bytes that each link counts per packet in addition to its IP length. nan means unknown.
 
-        Empty for a timeline without the column.
+        The mapping is empty for a timeline without the column.
         """
         if "overhead_bytes" not in self.timeline:
             return {}
@@ -308,7 +310,7 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """Last value of each counter by its name, for each host by its number."""
+        """The last value of each counter by its name, for each host by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
         # Rows are in chronological order, so the last row of a counter has its value at the end.
@@ -323,14 +325,14 @@ class Tables:
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Columns of a timeline's events of one kind, in their order."""
+    """Return columns of a timeline's events of one kind, in their order."""
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Indexes of the rows that have each key, ascending; `keys` is an array of shape (rows,). Rows whose key is missing
-    (nan) are left out.
+    """Return the ascending row indexes of each key. `keys` is an array of shape (rows,). Rows with a missing key (nan)
+    are left out.
 
     Sorting once is faster than searching the array for each key.
     """
@@ -347,8 +349,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
-    """Like `rows_by`, but with a slice for each key whose rows follow one another, because selecting a slice copies
-    nothing."""
+    """Like `rows_by`, but with a slice for each key whose rows are consecutive. Selecting a slice copies nothing."""
     if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
         places = itertools.starmap(slice, itertools.pairwise(starts))
@@ -357,14 +358,14 @@ def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
 
 
 def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Ascending row indexes, as a slice if they are consecutive."""
+    """Return ascending row indexes as a slice if they are consecutive."""
     return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
-    """`00-plan.toml` of a run as plain text values with units, for printing and not for computing.
+    """Read `00-plan.toml` of a run as text values with units, for printing only.
 
-    Raises TraceError if it is missing, unreadable, or not TOML.
+    Raises TraceError if the file is missing, unreadable, or not TOML.
     """
     path = Path(run_dir) / layout.PLAN
     try:
@@ -376,16 +377,16 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 
 
 def in_order(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Rows sorted by a column; rows with equal values stay in their order. If the frame is sorted already, the result
-    is the frame itself."""
+    """Return the rows sorted by a column. Rows with equal values stay in their order. A sorted frame is returned
+    itself."""
     # The check saves time, because millions of packets are usually already sorted by sending time.
     return frame if frame[column].is_monotonic_increasing else frame.sort_values(column, kind="stable")
 
 
 def integers(series: pd.Series) -> np.ndarray:
-    """A column without missing values as an int64 array of shape (rows,).
+    """Return a column without missing values as an int64 array of shape (rows,).
 
-    Raises TraceError if a value is missing; callers must not pass a column in which values can be missing.
+    Raises TraceError if a value is missing.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -393,7 +394,7 @@ def integers(series: pd.Series) -> np.ndarray:
 
 
 def floats(series: pd.Series) -> np.ndarray:
-    """A column as a float64 array of shape (rows,), with missing values as nan.
+    """Return a column as a float64 array of shape (rows,), with missing values as nan.
 
     Instants stay exact, because a float64 represents every whole ns up to 2^53, which is 104 days.
     """
@@ -401,22 +402,20 @@ def floats(series: pd.Series) -> np.ndarray:
 
 
 def truths(series: pd.Series) -> np.ndarray:
-    """A column of truth values as a bool array of shape (rows,), with False for missing values.
+    """Return a column of truth values as a bool array of shape (rows,). Missing values become False.
 
-    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. Both missing
-    values become False.
+    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Rows as a frame with the types of `columns`. Missing text is None, and a missing number is pandas' NA.
+    """Return the rows as a frame with the types of `columns`. Missing text is None, and a missing number is pandas' NA.
 
-    rows: Values by column name. If a row lacks a value, this value is missing in the result; keys that are not in
-        `columns` are ignored.
-    columns: mapping of str to (type, unit, meaning). pandas' types "Int64" and "Float64" may have missing values,
-        "int64" and "float64" may not.
-    Returns: DataFrame with exactly these columns, and with the rows in their order.
+    rows: The values by column name. A value that a row lacks is missing in the result. Keys that are not in `columns`
+        are ignored.
+    columns: mapping of str to (type, unit, meaning). Only pandas' types "Int64" and "Float64" may have missing values.
+    Returns: DataFrame with exactly these columns and the rows in their order.
     """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()
@@ -429,6 +428,6 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows. The result is cached, because a study with thousands of small runs needs the same empty
-    frames for each run."""
+    """Return a frame without rows. The result is cached, because a study with thousands of small runs needs the same
+    empty frames for each run."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})

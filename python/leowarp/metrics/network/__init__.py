@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of links and nodes: queues, loads, satellites, cures."""
+"""The metrics of links and nodes: queues, loads, satellites, cures."""

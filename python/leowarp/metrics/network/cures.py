@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions and costs of `[cures]` (docs/concepts/cures.md)."""
+"""The actions and costs of `[cures]` (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leowarp.scalars.of_run import CURES
 
 
 def cure_scalars(tables: Tables) -> dict[str, int | None]:
-    """The scalars `CURES` of a run. All scalars are None if the run's network has no cures."""
+    """Return the scalars `CURES` of a run. All scalars are None if the run's network has no cures."""
     return dict.fromkeys(scalars.names(CURES)) | _of_switches(tables) | _of_nodes(tables) | _of_waits(tables)
 
 

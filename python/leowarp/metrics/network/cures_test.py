@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars about the actions of cures."""
+"""The scalars about the actions of cures."""
 
 import pyarrow as pa
 import pytest

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of each direction of a link over time, waiting packets, and drops.
+"""The load of each link direction over time, its queue, and its drops.
 
-A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). Load over time is computed from
-the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the path that is in
-force at this time. If a link dropped the packet (table `drops`), later links of the path do not count it. A packet is
-therefore counted before it reaches the link. The packet is counted too early by its travel time from its source to the
-link, about a tenth of a second. A packet that waits in the queue of a full link is counted before the link transmits
-it, so a step may contain more bits than the rate can carry. Over a whole run, the sums equal the totals in
-`linktotals`, except for two kinds of packets. Packets sent shortly before a route change may take another path, and
-some packets belong to no flow.
+A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). The load over time is computed
+from the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the path that is
+in force at this time. Links behind a drop do not count the packet (table `drops`). A packet is counted too early by its
+travel time from its source to the link, about a tenth of a second. A packet in the queue of a full link is counted
+before its transmission, so a step may exceed the rate. Over a whole run, the sums equal the totals in `linktotals`,
+except for two kinds of packets. Packets sent shortly before a route change may take another path, and some packets
+belong to no flow.
 """
 
 from __future__ import annotations
@@ -36,18 +35,19 @@ _ROWS_AT_ONCE = 1 << 18
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Load, longest queue and drops of each direction of a link, for each step with traffic, waiting packets or drops.
+    """Return the load, longest queue and drops of each link direction, for each step with traffic, queued packets or
+    drops.
 
-    flows: Flows of the plan and of programs' connections. The index in `flows` is the flow's number in the trace
+    flows: The flows of the plan and of programs' connections. The index of a flow is its number in the trace
         (`Run.observed_plan.flows`).
-    links: Values of the tables' timeline.
-    step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
-    ip_header_bytes: Length of the IP header of the flows' packets.
+    links: The link values of the timeline.
+    step_ns: The length of a step, a whole multiple of the 50 ms of `bins`.
+    ip_header_bytes: The length of the IP header of the flows' packets.
     Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
-        that were sent in this step and whose path uses the direction, divided by the bits that the direction's rate can
-        carry in a step. The ratio is nan if the direction has no rate limit or the run recorded no bins. The ratio is
-        above 1 if more was sent than the rate can carry. `queue_max_pkts`: largest number of waiting packets (nan: the
-        run sampled no queues). `dropped_pkts`: number of packets that the link itself dropped.
+        sent in this step over the direction, divided by the bits that the rate allows. The ratio is nan if the
+        direction has no rate limit or the run recorded no bins. The ratio is above 1 if more was sent than the rate can
+        carry. `queue_max_pkts`: largest number of queued packets (nan: the run sampled no queues). `dropped_pkts`:
+        number of packets that the link itself dropped.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)
@@ -75,8 +75,8 @@ def link_loads(
 def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
-    """Bits sent over each direction in each step, by sending time. A packet that a link dropped is not counted on later
-    links of its path."""
+    """Return the bits sent over each direction in each step, by sending time. The links behind a drop do not count the
+    packet."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -116,7 +116,7 @@ def _carried_bits(
 
 
 class _Pairs:
-    """Maps the flow and direction of packets to the index of their ordered pair of stations."""
+    """A map from a packet's flow and direction to the index of its ordered pair of stations."""
 
     def __init__(self, flows: Sequence[Any]) -> None:
         there = [(flow.source, flow.destination) for flow in flows]
@@ -154,7 +154,8 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Subtract the bits of dropped packets from the link that dropped them and from all later links of the path."""
+        """Subtract the bits of dropped packets from the link that dropped them, and from all later links of the
+        path."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
@@ -172,7 +173,7 @@ class _Ways:
 
 
 def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Largest number of packets that wait at each direction in each step."""
+    """Return the largest number of queued packets of each direction in each step."""
     found = {}
     edges_ns = np.arange(steps) * step_ns
     number = tables.links["direction"].to_numpy(dtype="int64")
@@ -193,7 +194,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
 
 
 def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Number of packets that each direction dropped in each step, for all causes together."""
+    """Return how many packets each direction dropped in each step, for all causes together."""
     drops = tables.drops[tables.drops["direction"].notna().to_numpy()]
     direction = drops["direction"].to_numpy(dtype="int64")
     step = drops["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -201,7 +202,7 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 
 
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
-    """Bits that a direction can carry in each step. nan: no rate limit in the whole step."""
+    """Return the bits that a direction can carry in each step. nan means no rate limit in the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
     # A link that is built within a step has no rate until it is built. A link that is built within a step is treated as
     # if its rate had been set at the start of the step.

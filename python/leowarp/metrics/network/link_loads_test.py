@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of links over time, compared with the synthetic run and with the totals of its links."""
+"""The load of links over time, compared with the synthetic run and with the totals of its links."""
 
 import dataclasses
 

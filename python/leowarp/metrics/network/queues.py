@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues, utilisation and drops of links.
+"""The queues, utilisation and drops of links.
 
-Each link has two directions with their own queue, rate and delay. Direction numbers are those of the trace. Waiting
-packets exclude the packet that is being transmitted and packets in flight (design/leolink.md).
+Each link has two directions with their own queue, rate and delay. The direction numbers are the numbers in the trace. A
+queue excludes the packet in transmission and packets in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
 from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
-"""Causes of drops that a link itself counts (`linktotals.dropped_*`)."""
+"""The causes of drops that a link itself counts (`linktotals.dropped_*`)."""
 
 
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
+    """Return the queue of a direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to
+    `end_ns`.
 
-    The trace has a row only where something changed, so each value holds until the next row. The queue is empty at time
-    0.
+    The trace has a row only for each change, so each value holds until the next row. The queue is empty at time 0.
 
-    direction: Number of the direction (`tables.direction_of(a, b)`).
-    Returns: DataFrame, which callers share; do not modify it.
+    direction: The number of the direction (`tables.direction_of(a, b)`).
+    Returns: DataFrame, which callers share and must not modify.
     Raises TraceError if a row has no time.
     """
     known = tables.queues_of_directions
@@ -52,13 +52,12 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each link of each path that a pair of stations used: when the path was in force, and how many packets wait at
-    the link.
+    """Yield, for each link of each path of a pair, when the path was in force and how many packets were queued.
 
-    pair: (str, str). Source and destination station.
-    grid_ns: int64 array. Instants at which queues are evaluated, ascending.
-    Yields in_force: bool array of the grid's shape. True while the path that contains this link was in force.
-    Yields waiting_pkts: float array of the grid's shape. Number of packets that wait at this link, at all instants of
+    pair: (str, str). The source and destination station.
+    grid_ns: int64 array. The instants at which queues are evaluated, ascending.
+    Yields in_force: bool array of the grid's shape. The value is True while the path with this link was in force.
+    Yields waiting_pkts: float array of the grid's shape. The number of packets queued at this link, at all instants of
         the grid.
     """
     routes = pair_routes(tables, pair)
@@ -79,14 +78,13 @@ def path_queues(
 
 
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
-    """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
+    """Return one row per link direction to which a packet was offered, with the columns of `LINK_COLUMNS`.
 
-    `utilisation_ratio` is the delivered bits divided by the bits that the rate could have carried while the link was
-    up. `use_on_path_ratio` is the delivered bits divided by the bits that the rate could have carried while a path of
-    the flows used the direction. `utilisation_ratio` and `use_on_path_ratio` use the delivered bytes that the kernel
-    counted, and are null for links without a rate limit. The two ratios differ if a link stays up while no path uses
-    it. `use_on_path_ratio` can exceed 1, because the link still delivers packets from its queue after a path has left
-    the link.
+    `utilisation_ratio` is the delivered bits divided by the bits that the rate allowed while the link was up.
+    `use_on_path_ratio` is the delivered bits divided by the bits that the rate allowed while a flow's path used the
+    direction. Both ratios use the kernel's count of delivered bytes, and are null for links without a rate limit. The
+    ratios differ if a link stays up while no path uses it. `use_on_path_ratio` can exceed 1, because a link still
+    empties its queue after a path has left it.
 
     Returns: DataFrame, sorted by the number of the direction.
     """
@@ -131,12 +129,12 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Number of dropped packets by cause: of all packets, of one flow, or of one direction of a flow. Causes without
-    drops are included with 0.
+    """Return how many packets were dropped by each cause, of all packets, of one flow, or of one direction of a flow.
+    Causes without drops have 0.
 
-    flow: Flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
+    flow: The flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
-    Returns: Number of packets for each word of `CAUSES`.
+    Returns: The number of packets for each word of `CAUSES`.
     """
     # `cause` is converted to float64 first, because pandas cannot convert a nullable column to an integer array
     # directly.
@@ -148,13 +146,13 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """Numbers (data, ACK) of a flow's dropped packets; retransmissions count as well."""
+    """Return the numbers (data, ACK) of a flow's dropped packets, including retransmissions."""
     directions = floats(tables.of_flow("drops", flow)["flow_direction"])
     return int((directions == DATA).sum()), int((directions == ACK).sum())
 
 
 def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
-    """Queueing discipline, and whether it marks packets (ECN), of each direction with a `queue` event."""
+    """Return the queueing discipline of each direction with a `queue` event, and whether it marks packets (ECN)."""
     timeline = tables.timeline
     if "queue" not in timeline.columns:
         return {}
@@ -166,7 +164,7 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """Times at which each link was up in both directions, as (from, until) in ns, from the timeline's `link` events."""
+    """Return when each link was up in both directions, as (from, until) in ns, from the timeline's `link` events."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:
@@ -186,7 +184,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 
 def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
-    """Times at which the path of any pair of stations used each direction; empty without routes."""
+    """Return when the path of any pair of stations used each direction. The mapping is empty without routes."""
     found: dict[Pair, list[tuple[int, int]]] = {}
     pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
     for pair in pairs:
@@ -198,7 +196,7 @@ def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The union of spans in chronological order. Adjacent spans are merged."""
+    """Return the union of spans in chronological order. Adjacent spans are merged."""
     union: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if union and start <= union[-1][1]:
@@ -213,8 +211,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried: the integral of its rate over the spans. None if the direction had no
-    rate limit during some part of the spans."""
+    """Return the bits that the direction could have carried, which is the integral of its rate over the spans. None
+    means no rate limit during some part of the spans."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 
@@ -251,4 +249,4 @@ LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),
     "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time, by samples"),
 }
-"""Columns of the link table, each with its type, unit and meaning."""
+"""The columns of the link table, each with its type, unit and meaning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Utilisation, drops and longest queues of each satellite, over all its outgoing links together."""
+"""The utilisation, drops and longest queues of each satellite, over all its outgoing links together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_pat
 
 
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
-    """One row per satellite to which a packet was offered, sorted by name; columns as in `SATELLITE_COLUMNS`.
+    """Return one row per satellite to which a packet was offered, sorted by name, with the columns of
+    `SATELLITE_COLUMNS`.
 
-    links: Table from `link_use`.
-    satellites: Names of the nodes that are satellites.
+    links: The table from `link_use`.
+    satellites: The names of the nodes that are satellites.
     """
     spans = on_path_spans(tables, end_ns)
     rows = []
@@ -37,14 +38,14 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 
 def _sum(column: pd.Series) -> int | None:
-    """The sum of a column; None if any value is null."""
+    """Return the sum of a column, or None if any value is null."""
     # If null values were skipped, the sum would look complete.
     return None if column.isna().any() else int(column.sum())
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """The longest queue of all directions, with its instant and its link. Among equally long queues, the queue that
-    reached this length first is returned."""
+    """Return the longest queue of all directions, with its instant and its link. Of equally long queues, the first one
+    counts."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))
@@ -73,4 +74,4 @@ SATELLITE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_max_bytes_at_ns": ("Int64", "ns", "when so many first waited; null as for packets"),
     "queue_max_bytes_to": ("object", None, "node that this link leads to"),
 }
-"""Columns of the table of satellites, each with its type, unit and meaning."""
+"""The columns of the table of satellites, each with its type, unit and meaning."""

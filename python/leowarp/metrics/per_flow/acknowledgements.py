@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ACKs of a TCP flow and their effects at the sender: ACKs per segment, the time that segments waited for their ACK,
-duplicate ACKs and timeouts. The module also counts spurious retransmissions, and retransmissions sent after a timeout.
+"""The ACKs of a TCP flow and their effects at the sender: ACKs per segment, waits for an ACK, duplicate ACKs and
+timeouts. The module also counts spurious retransmissions, and retransmissions sent after a timeout.
 
 An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts the
-same segments when it delays ACKs (RFC 5681, 4.2). Among the answered segments, the one that arrived first waits
-longest. All numbers of this module except the timeouts come from packets that the hosts capture (`observe.truth`).
-Timeouts come from the kernel's counters at the sender's host. Numbers from these counters are None if another TCP flow
-starts at the sender's host.
+same segments when it delays ACKs (RFC 5681, 4.2). The answered segment that arrived first waits longest. All numbers
+except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's counters
+at the sender's host. These counters give None if another TCP flow starts at the sender's host.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""The ratio `ack_waits_long_ratio` counts the waits that are longer than this constant. In tauran2018, a tenth of the
-waits were longer than 10 ms."""
+"""The wait above which `ack_waits_long_ratio` counts an ACK. In tauran2018, a tenth of the waits were longer than 10
+ms."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -31,11 +30,12 @@ _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 def acknowledgement_scalars(
     tables: Tables, number: int, source: str, *, is_only_sender: bool
 ) -> dict[str, float | int | None]:
-    """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of a TCP flow. A value that the run did not record is None.
+    """Return the scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of a TCP flow. A value that the run did not record is
+    None.
 
     is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
-    Returns: dict of scalar to int, float or None. Waits are in whole ns, and ratios are 0 or more. A ratio of ACKs per
-        segment may exceed 1.
+    Returns: dict of scalar to int, float or None. Waits are in whole ns, and ratios are 0 or more. ACKs per segment may
+        exceed 1.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -55,11 +55,11 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments. The frame is empty if no ACK answers a segment, or if ACKs were not
-    recorded.
+    """Return the ACKs of a flow that answer segments. The frame is empty if no ACK answers a segment, or if ACKs were
+    not recorded.
 
-    Returns: DataFrame with `segments_pkts` (number of segments that an ACK answers), `wait_ns` (waiting time of the
-        first of these segments, in steps of 0.1 ms), `acks_pkts` (number of ACKs with these two values).
+    Returns: DataFrame with `segments_pkts` (number of answered segments), `wait_ns` (waiting time of the first segment,
+        in steps of 0.1 ms), `acks_pkts` (number of ACKs with these two values).
 
     Linux acknowledges every second segment, so most of its ACKs are in rows with `segments_pkts` = 2:
 
@@ -70,8 +70,8 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """ACKs per segment, and quantiles of the first segment's waiting time over all ACKs, in ns; empty if no ACK answers
-    a segment."""
+    """Return the ACKs per segment, and the quantiles of the first segment's waiting time in ns. The result is empty if
+    no ACK answers a segment."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
     # A row represents many ACKs with equal values, so sums and quantiles are weighted by the number of ACKs.
     answered = float((segments * count).sum())
@@ -90,11 +90,12 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Timeouts of a host, and the retransmissions that they cause; empty if a counter is missing.
+    """Return the timeouts of a host, and the retransmissions that they cause. The result is empty if a counter is
+    missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Slow start after
     the timeout sends the other packets that the timer marks lost, and has its own counter (tcp_xmit_retransmit_queue,
-    net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so their number is subtracted.
+    net/ipv4/tcp_output.c). Retransmitted SYNs are not data and are subtracted.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):
@@ -105,7 +106,7 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
 
 
 def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
-    """Number of packets with payload that a flow sent, and number of spurious retransmissions among them."""
+    """Return how many packets with payload a flow sent, and how many of them were spurious retransmissions."""
     if not tables.has("bins") or not tables.has("reordering"):
         return None, None
     bins = tables.of_flow("bins", number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acknowledgements of synthetic flows, whose ratios can be computed by hand."""
+"""The acknowledgements of synthetic flows, whose ratios can be computed by hand."""
 
 import json
 
@@ -17,7 +17,7 @@ COUNTERS = {"TcpExt.TCPTimeouts": 5, "TcpExt.TCPSlowStartRetrans": 7, "TcpExt.TC
 
 
 def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
-    """A trace table with these columns; all other columns are null or 0."""
+    """Return a trace table with these columns. All other columns are null or 0."""
     schema = TABLES[name].arrow()
     rows = len(next(iter(columns.values())))
     empty = {field.name: [None if field.nullable else 0] * rows for field in schema}
@@ -26,8 +26,8 @@ def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
 
 
 def trace() -> dict[str, pa.Table]:
-    """Flow 0 has 20 ACKs: 10 for two segments each after 2 ms, 3 for one segment each after 40 ms, 5 for one segment
-    each at once, and 2 for no segment."""
+    """Return a trace in which flow 0 has 20 ACKs. Of these, 10 ACKs answer two segments each after 2 ms, and 3 answer
+    one segment each after 40 ms. Another 5 ACKs answer one segment each at once, and 2 answer no segment."""
     names = list(COUNTERS)
     return {
         "acks": table(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows that the plan does not contain: the connections of programs. Connections are numbered after the planned
+"""The flows of programs' connections, which the plan does not contain. The connections are numbered after the planned
 flows."""
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
-    """The plan with an additional flow for each connection of its programs, numbered as in the trace.
+    """Return the plan with an additional flow for each connection of its programs, numbered as in the trace.
 
-    plan: The plan; it may already contain the flows of the connections.
-    connections: The value in `Tables`.
-    Returns: A plan with which the trace is read; this plan is never run. If no program had a connection, the result is
-        the `plan` argument itself.
+    plan: The plan, which may already contain the flows of the connections.
+    connections: The value `Tables.connections`.
+    Returns: A plan for reading the trace, not for running. Without connections, the result is `plan` itself.
     """
     if not connections:
         return plan
@@ -32,7 +31,7 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
 
 def _flow(program: Any, connection: dict[str, Any]) -> Any:
-    """A flow that represents a connection: it is between the hosts of the connection's program, and lasts from the
+    """Return a flow that represents a connection. The flow is between the program's hosts, and lasts from the
     connection's first packet to its last."""
     blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
     known = {
@@ -47,9 +46,9 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
-    """Scalars about the traffic of a program's UDP connection.
+    """Return the scalars about the traffic of a program's UDP connection.
 
-    lived: The result of `life(...)` for the flow, which lasts from its first packet to its last.
+    lived: The flow's `life(...)`, which lasts from its first packet to its last.
     Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All scalars are None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
@@ -62,8 +61,8 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Scalars that say how the programs of a flow ended, and how much data their connections carried; a retransmitted
-    byte counts once.
+    """Return how the programs of a flow ended, and how much data their connections carried. A retransmitted byte counts
+    once.
 
     Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if the flow had no
         program in this role.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic of programs' UDP connections, compared with the packets of the synthetic run."""
+"""The traffic of programs' UDP connections, compared with the packets of the synthetic run."""
 
 import dataclasses
 

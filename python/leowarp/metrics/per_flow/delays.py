@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays of all packets of a flow, whether or not the packets are stored: one-way delays in both directions, and round
-trips.
+"""The delays of all packets of a flow, stored or not: one-way delays in both directions, and round trips.
 
 The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also records the exact minimum,
 maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number of delays and their mean, minimum
-and maximum are therefore exact. A quantile for a share is the smallest delay that this share of the packets does not
-exceed. The bin of a quantile, and the quantile's rank within the bin, are exact. The value is estimated: the delays of
-a bin are assumed to be spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of
-the delay or 8.192 us; `error_ns` is an upper bound.
+and maximum are exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The
+bin of a quantile, and the quantile's rank within the bin, are exact. The value is estimated with the delays spread
+evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us.
+`error_ns` is its upper bound.
 """
 
 from __future__ import annotations
@@ -19,24 +18,25 @@ import numpy as np
 from leowarp.metrics.inputs.tables import Tables, floats, rows_by
 
 ROUND_TRIP = 2
-"""Value of `quantity` for round trips in the table `delays`. For one-way delays, `quantity` is DATA (0) or ACK (1)."""
+"""The value of `quantity` for round trips in the table `delays`. For one-way delays, `quantity` is DATA (0) or ACK
+(1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-"""Quantiles of delays in the summary, by the word that stands for the quantile in a scalar's name."""
+"""The quantiles of delays in the summary, by their word in a scalar's name."""
 
 DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
-"""Names of the results of `Delays.scalars`, without the prefix `rtt_` or `owd_`."""
+"""The names of the results of `Delays.scalars`, without the prefix `rtt_` or `owd_`."""
 
 
 @dataclass(frozen=True)
 class Delays:
     """The distribution of one kind of delay of one flow.
 
-    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). For each bin: its start, its end (exclusive) and the number
-        of packets in it, in ascending order.
-    min_ns, max_ns, sum_ns: Minimum, maximum and sum of all delays; 0 without packets.
-    unanswered_pkts: Number of data packets that arrived but have no round trip, because no packet that left later in
-        the other direction arrived.
+    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). The start, end (exclusive) and number of packets of each
+        bin, in ascending order.
+    min_ns, max_ns, sum_ns: The minimum, maximum and sum of all delays, or 0 without packets.
+    unanswered_pkts: The number of arrived data packets without a round trip. No packet that left later in the other
+        direction arrived.
     """
 
     lower_ns: np.ndarray
@@ -49,20 +49,20 @@ class Delays:
 
     @property
     def total_pkts(self) -> int:
-        """Number of packets with a known delay."""
+        """The number of packets with a known delay."""
         return int(self.pkts.sum())
 
     def quantile_ns(self, q: float) -> int | None:
-        """Smallest delay, in ns, that a share `q` (0 to 1) of the packets does not exceed; None without packets."""
+        """Return the smallest delay, in ns, that a share `q` (0 to 1) of the packets does not exceed. None means no
+        packets."""
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """Largest difference between `quantile_ns(q)` and the exact quantile of the packets, in ns; None without
-        packets."""
+        """Return an upper bound of the error of `quantile_ns(q)`, in ns. None means no packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
-        """`<prefix>_<name>` for each name in `DELAY_SCALARS`, in whole ns; all are None without packets.
+        """Return `<prefix>_<name>` for each name in `DELAY_SCALARS`, in whole ns. All are None without packets.
 
         prefix: {"rtt", "owd"}
 
@@ -85,8 +85,7 @@ class Delays:
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
     def _place(self, q: float) -> tuple[int, int]:
-        """A quantile and its largest error, both in ns; the module's docstring describes how the quantile is
-        estimated."""
+        """Return a quantile and its largest error, in ns. The module's docstring describes the estimate."""
         below = np.cumsum(self.pkts)
         # The factor allows for rounding, which could otherwise move the rank past the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
@@ -106,12 +105,12 @@ class Delays:
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Delays of all packets of a flow. None if the run did not count the delays (no packet truth, or an older version).
+    """Return the delays of all packets of a flow. None means that the run did not count the delays (no packet truth, or
+    an older version).
 
-    quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for the round trips of TCP flows
-        (see `metrics/per_flow/round_trips.py`).
-    Returns: The distribution. The distribution has no bins if nothing arrived, or if the flow has no round trips (pings
-        and UDP).
+    quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for TCP (see
+        `metrics/per_flow/round_trips.py`).
+    Returns: The distribution, which has no bins without arrivals or round trips (pings and UDP).
     """
     if not tables.has("delays"):
         return None
@@ -123,7 +122,7 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Delays by flow and quantity. All flows are selected together, because a thousand separate selections of few rows
+    """Return the delays by flow and quantity. All flows are selected together, because a thousand separate selections
     would take seconds."""
     # A row without edges counts packets without a delay, which exist only for round trips.
     rows = tables.delays.sort_values("lower_ns")
@@ -143,7 +142,7 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """(minimum, maximum, sum) of the round trips in ns, for each flow that has round trips, as the guest stored them in
+    """Return (minimum, maximum, sum) of the round trips in ns, for each flow that has round trips, from the table
     `flows`."""
     if not tables.has("flows"):
         return {}
@@ -153,7 +152,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """(minimum, maximum, sum) of the one-way delays in ns, by flow and direction, for the whole run."""
+    """Return (minimum, maximum, sum) of the one-way delays in ns, by flow and direction, for the whole run."""
     bins = tables.bins
     # Only the needed columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributions of delays computed from bins, compared with the packets that were counted."""
+"""The distributions of delays computed from bins, compared with the packets that were counted."""
 
 import dataclasses
 
@@ -36,7 +36,7 @@ def with_delays(tables, packets):
 
 
 def of(tables, delay_ns):
-    """The distribution of the round trips of a flow whose packets have these delays."""
+    """Return the distribution of a flow's round trips whose packets have these delays."""
     flow, nothing = 1, pd.Series([None], dtype="Int64")
     ends = {"rtt_min_ns": min, "rtt_max_ns": max, "rtt_sum_ns": sum}
     known = {name: [of(delay_ns)] if delay_ns else nothing for name, of in ends.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow, for instance round-trip times and packet counts.
+"""The scalars of a flow, for example round-trip times and packet counts.
 
-Smoothed RTT comes from samples of both hosts' sockets (`tcp_info`, include/uapi/linux/tcp.h). Packet counts come from
-the capture at both hosts. ECN marks, recoveries and undos come from the kernel's counters of a host.
+The smoothed RTT comes from samples of both hosts' sockets (`tcp_info`, include/uapi/linux/tcp.h). The packet counts
+come from the capture at both hosts. The ECN marks, recoveries and undos come from the kernel's counters of a host.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""Minimum gap between two stored ACKs that belong to different windows of stored packets. An ACK after the gap gives no
+"""The minimum gap between two stored ACKs that separates two windows of stored packets. An ACK after the gap gives no
 RTT for data sent before the gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
-    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a sample holds, and
-    is the sample's weight in means and quantiles.
+    """Return the smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a sample
+    holds, and its weight in means and quantiles.
 
-    The value is `tcpi_rtt` from the sender's own filter (RFC 6298, section 2, with Linux's changes). TCP's filter lags
-    behind the path, and includes the time by which the receiver delays ACKs. The function `round_trips` gives the round
-    trips of single packets, which the sender's filter does not smooth.
+    The value is `tcpi_rtt` of the sender's own filter (RFC 6298, section 2, with Linux's changes). TCP's filter lags
+    behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the unfiltered round
+    trips of single packets.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
@@ -39,15 +39,13 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 
 
 def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float = np.inf) -> pd.DataFrame:
-    """RTT of each stored data packet, from its sending to the arrival of the first ACK that covers it: `sent_ns,
-    rtt_ns`.
+    """Return the RTT of each stored data packet, up to the first ACK that covers it: `sent_ns, rtt_ns`.
 
-    from_ns, until_ns: Only packets that were sent within this time span are included.
+    from_ns, until_ns: The time span in which the packets were sent.
 
-    Three kinds of packets are excluded: retransmissions that arrived; originals that begin with the same byte as such a
-    retransmission (Karn's algorithm, RFC 6298, section 3); and packets whose ACK was not stored. An original is
-    included if its retransmission was lost, or if a retransmission repeats only a part of the original and begins with
-    another byte.
+    Retransmissions that arrived are excluded, and so are originals that begin with the same byte (Karn's algorithm, RFC
+    6298, section 3). Packets whose ACK was not stored are also excluded. An original is included if its retransmission
+    was lost or begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()
@@ -76,7 +74,7 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
 
 
 def identity(number: int, flow: Any) -> dict[str, Any]:
-    """The scalars of `scalars.of_flows.IDENTITY`, taken from the plan."""
+    """Return the scalars of `scalars.of_flows.IDENTITY`, taken from the plan."""
     return {
         "flow": number,
         "name": flow.name,
@@ -97,14 +95,16 @@ def flow_summary(
     is_only_sender: bool = True,
     is_only_receiver: bool = True,
 ) -> dict[str, Any]:
-    """Scalars of a flow; their names do not change between versions. A value that the run did not record is None.
+    """Return the scalars of a flow, whose names do not change between versions. A value that the run did not record is
+    None.
 
-    lived: The result of `life(...)` for the flow.
-    is_only_sender: True if no other TCP flow starts at its source, so that the host's counters belong to this flow.
-    is_only_receiver: True if no other TCP flow ends at its destination, so that the destination host's counters belong
-        to this flow.
-    Returns: dict of scalar to value. `scalars/of_flows.py` declares names, units and definitions of the scalars. Values
-        are plain Python numbers or text.
+    lived: The flow's `life(...)`.
+    is_only_sender: True if no other TCP flow starts at the source, so that the source host's counters belong to this
+        flow.
+    is_only_receiver: True if no other TCP flow ends at the destination, so that its host's counters belong to this
+        flow.
+    Returns: dict of scalar to value. `scalars/of_flows.py` declares their names, units and definitions. The values are
+        plain Python numbers or text.
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
@@ -134,8 +134,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counters of the sender's socket, counted from the socket's start. The socket has its counters even in a run without
-packet truth."""
+"""The counters of the sender's socket from its start. The counters exist even in a run without packet truth."""
 
 
 _HOST_COUNTS = {
@@ -143,20 +142,18 @@ _HOST_COUNTS = {
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
     "sender_tail_loss_probes": ("TCPLossProbes",),
 }
-"""Counts that the kernel keeps per host: how often the sender marked packets lost, undid a window reduction, and probed
-whether its last packets had arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
+"""The kernel's counts per host: how often the sender marked packets lost, undid a window reduction, and sent a tail
+loss probe (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-Recoveries with SACK and recoveries without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c).
-Undos of a window reduction have one counter for each method of detecting a spurious recovery (tcp_try_undo_recovery and
-others, net/ipv4/tcp_input.c)."""
+Recoveries with and without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c). Undos have one
+counter for each method of detecting a spurious recovery (tcp_try_undo_recovery and others, net/ipv4/tcp_input.c)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
-    """Counts of the sender's host from the start to the end of the run. Counts that were not recorded are None.
+    """Return the counts of the sender's host over the whole run. Counts that were not recorded are None.
 
-    source: Station that sends the flow's data.
-    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of the counters that `_HOST_COUNTS` lists for
-        its key.
+    source: The station that sends the flow's data.
+    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of the counters of its key.
     """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}
@@ -167,7 +164,7 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
 
 
 def received_ce_pkts(tables: Tables) -> int | None:
-    """Number of packets that arrived at any host with a congestion mark; None if no host reported such packets."""
+    """Return how many packets arrived at any host with a congestion mark. None means that no host reported them."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
     # The result is 0 if hosts counted marks and saw none, and null if no host counted marks.
@@ -175,25 +172,25 @@ def received_ce_pkts(tables: Tables) -> int | None:
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """Last value of each counter of a station's host, by name (for example `TcpExt.TCPTimeouts`).
+    """Return the last value of each counter of a station's host, by name (for example `TcpExt.TCPTimeouts`).
 
-    Names are those of /proc/net/netstat and /proc/net/snmp. The result is empty if the trace does not contain the host,
-    or if no counters were read.
+    The names are the same as in /proc/net/netstat and /proc/net/snmp. The result is empty if the trace lacks the host
+    or its counters.
     """
     host = tables.host_number(station)
     return {} if host is None else tables.last_counters.get(host, {})
 
 
 def _connection_bytes(tables: Tables, number: int) -> float | None:
-    """Payload that a connection of Multipath TCP delivered in order; None for a flow without Multipath TCP, for a
-    subflow, and for an older run."""
+    """Return the payload that a Multipath TCP connection delivered in order. None means no Multipath TCP, a subflow, or
+    an older run."""
     ending = tables.of_flow("flows", number)
     return optional(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Goodput of a TCP flow, and scalars from its socket samples. The scalars from samples are None if sockets were not
-    sampled."""
+    """Return the goodput of a TCP flow, and the scalars from its socket samples. The scalars from samples are None if
+    sockets were not sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
@@ -220,8 +217,7 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Numbers of a flow's packets that were lost, late or retransmitted, from the tables `drops` and `bins`, which
-    cover all packets.
+    """Return how many packets of a flow were lost, late or retransmitted, from the complete tables `drops` and `bins`.
 
     All numbers are None without packet truth.
     """
@@ -245,7 +241,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Number of probes of a ping or UDP flow, number of lost probes, and one-way delays to the destination in ns.
+    """Return the sent and lost probes of a ping or UDP flow, and the one-way delays to the destination in ns.
     `probes.probe_scalars` computes the scalars of the replies."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])

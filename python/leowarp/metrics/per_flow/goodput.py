@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput: payload over time, either over the life of a flow or in bins. Every goodput of a run is computed by this
-module.
+"""The goodput of flows: payload over time, over a flow's life or in bins. All goodputs of a run are computed here.
 
-A flow lives from its start (its first SYN or datagram) until it is complete, is stopped, or the run ends, whichever
-comes first. A flow with a size is complete when its last payload byte has arrived. The life of a program's connection
-ends with the connection's last packet. A mean goodput over any time other than the flow's life is misleading. For
-instance, a short flow may seem faster than its link if it is measured only from its socket's first sample on.
+A flow lives from its first SYN or datagram until it is complete, is stopped, or the run ends. A flow with a size is
+complete when its last payload byte has arrived. The life of a program's connection ends with the connection's last
+packet. A mean goodput over any other time is misleading. For example, a short flow may seem faster than its link if it
+is measured only from its first socket sample on.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three definitions of goodput. The three goodputs of a flow differ around route changes, so every number names the
-definition that it uses."""
+"""The three definitions of goodput. The goodputs of a flow differ around route changes, so every number names its
+definition."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
-"""SYN bytes in each counter: the kernel counts an acknowledged SYN as one byte (tcp_snd_una_update,
+"""The SYN bytes in each counter. The kernel counts an acknowledged SYN as one byte (tcp_snd_una_update,
 net/ipv4/tcp_input.c)."""
 
 
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative bytes of a flow at its socket samples, by the given definition of `GOODPUT_SERIES`.
+    """Return the cumulative bytes of a flow at its socket samples, by a definition of `GOODPUT_SERIES`.
 
-    Returns t_ns: int64 array of shape (n,). Instants of the samples that have the counter.
-    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the value may decrease: an incomplete
-        segment counts as a full segment while it is only SACKed.
+    Returns t_ns: int64 array of shape (n,). The instants of the samples that have the counter.
+    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the value may decrease, because a SACKed
+        incomplete segment counts as a full segment.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
@@ -52,11 +51,11 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 
 
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
-    """Goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. There are no rows if there are fewer than
-    two samples.
+    """Return the goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. The frame has no rows with
+    fewer than two samples.
 
-    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.
-    bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation.
+    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
+    bin_ns: The length of a bin. The default is the interval of the socket samples, which needs no interpolation.
     Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), in ascending order. Bins that the samples do not
         cover are left out.
     Raises TraceError if the length of a bin is not positive.
@@ -78,11 +77,11 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """The lifetime of a flow on the run's clock, and its payload.
 
-    start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). `start_ns` and `stop_ns` are
-        equal if the flow had not begun when the run ended.
-    payload_bytes: Total payload of the flow if all of it arrived during its life. All payload arrives for a complete
-        flow, and for a connection that ended before the end of the run. None for a flow that was cut off; its payload
-        is then read from counters.
+    start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). Both are equal if the flow
+        had not begun when the run ended.
+    payload_bytes: The total payload of the flow if all of it arrived during its life. Complete flows and connections
+        that ended before the run's end have this value. None means a flow that was cut off, whose payload is read from
+        counters.
     """
 
     start_ns: int
@@ -90,16 +89,16 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow in bit/s: the payload divided by the duration of the flow. None if the payload is unknown
-        or the duration is 0."""
+        """Return the goodput of a flow in bit/s: its payload divided by its duration. None means that the payload is
+        unknown or the duration is 0."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
 
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
-    """Time at which a flow started and stopped.
+    """Return when a flow started and stopped.
 
-    flow: The entry plan.flows[number]. The function uses `start_ns`, `stop_ns` and `size_bytes` of the entry.
+    flow: The entry plan.flows[number]. The entry's `start_ns`, `stop_ns` and `size_bytes` are used.
     """
     key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
     if key not in tables.lives_of_flows:
@@ -124,10 +123,10 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
 
 
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
-    """Time of the first sample at which all data of a flow had arrived; nan without such a sample.
+    """Return the time of the first sample at which all data of a flow had arrived, or nan.
 
-    Without the capture at the hosts, the time of the last arrival is not recorded. The returned time is later than the
-    last arrival, so the flow's goodput may be too low, but never too high.
+    Without the capture at the hosts, the time of the last arrival is not recorded. The sample is later than the last
+    arrival, so the goodput may be too low, but never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -135,14 +134,13 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 
 
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
-    """Payload of a TCP flow at the end of its life. None if the flow's sockets were not sampled.
+    """Return the payload of a TCP flow at the end of its life. None means that the flow's sockets were not sampled.
 
-    If all payload arrived during the flow's life, the result is exact, and does not depend on `series`. If the flow was
-    cut off, the result is the counter at the last sample of its life. The last sample of a life is taken when the flow
-    stops.
+    If all payload arrived during the flow's life, the result is exact and does not depend on `series`. For a flow that
+    was cut off, the result is the counter at the last sample of its life. The last sample is taken when the flow stops.
 
-    lived: The result of `life(...)` for the flow.
-    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.
+    lived: The flow's `life(...)`.
+    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
     """
     if lived.payload_bytes is not None:
         return float(lived.payload_bytes)
@@ -153,20 +151,20 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
 
 @dataclass(frozen=True)
 class Arrived:
-    """Packets in one direction of a flow that arrived during its life, including retransmissions."""
+    """The packets in one direction of a flow that arrived during its life, including retransmissions."""
 
     payload_bytes: float
     pkts: float
 
 
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
-    """Packets of a flow that arrived during its life. None without packet truth.
+    """Return the packets of a flow that arrived during its life. None means no packet truth.
 
-    Packets are counted in bins of 50 ms by their sending time. If the flow was cut off, the last bins are left out,
-    because some of their packets may have arrived after the flow's life.
+    Packets are counted in bins of 50 ms by their sending time. The last bins of a flow that was cut off are left out,
+    because some packets may have arrived after its life.
 
     direction: {DATA, ACK}
-    lived: The result of `life(...)` for the flow.
+    lived: The flow's `life(...)`.
     """
     bins = tables.of_flow("bins", number)
     if not tables.has("bins") or "delivered_bytes" not in bins:

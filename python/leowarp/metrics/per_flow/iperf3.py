@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that iperf3 reports, as scalars of its flow. The scalars can be compared with sums of packets in the
+"""The results that iperf3 reports, as scalars of its flow. The results can be compared with sums of packets in the
 trace."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None if the program was not iperf3 with
-    the option -J."""
+    """Return the results of a program flow's iperf3 client (`trace.iperf3.line_of`). None means that the program was
+    not iperf3 with the option -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -26,7 +26,7 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 
 
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Results of the iperf3 client of a program flow, as scalars.
+    """Return the results of a program flow's iperf3 client as scalars.
 
     Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it, or if the
         program was not iperf3 with the option -J.
@@ -49,12 +49,11 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The quantities of `iperf3_scalars`, computed from packets: sums over the test's connections from source to
-    destination.
+    """Return the quantities of `iperf3_scalars` from packets, summed over the test's connections to the destination.
 
     flows: The flows in `summary.json`.
-    Returns: Values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP the first
-        connection is excluded, because client and server use it only to negotiate the test.
+    Returns: The values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP, the
+        first connection is excluded, because it only negotiates the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]
@@ -74,6 +73,6 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
 
 
 def _sum(flows: list[Mapping[str, Any]], name: str) -> Any:
-    """The sum of a scalar over flows. None if a flow lacks the value, or if there is no flow."""
+    """Return the sum of a scalar over flows. None means that a flow lacks the value, or that there is no flow."""
     values = [flow[name] for flow in flows]
     return None if not values or None in values else sum(values)

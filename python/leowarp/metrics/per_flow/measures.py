@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that programs report (transactions, page loads, segmented video, paced frames), as scalars of their
+"""The measurements that programs report (transactions, page loads, segmented video, paced frames), as scalars of their
 flow.
 
-Times are relative to the `start_ns` of each measurement. If no program reported measurements of a kind, the scalars of
-this kind are null.
+Times are relative to the `start_ns` of each measurement. Without reports of a kind, the scalars of this kind are null.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""Each interval between rendered frames is compared with the mean of this number of intervals, to find freezes. An
-interval is itself the last of the intervals that give its mean (W3C webrtc-stats, `freezeCount`; libwebrtc,
-video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
+"""The number of intervals between rendered frames whose mean decides on a freeze. An interval is itself the last of
+these intervals (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
+kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
-"""Freezes are found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
+"""The number of intervals from which freezes are found (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""A freeze is longer than the mean interval by at least this time (kMinIncreaseForFreezeMs). A freeze is also at least
-three times as long as the mean interval."""
+"""The minimum time by which a freeze exceeds the mean interval (kMinIncreaseForFreezeMs). A freeze is also at least
+three times the mean interval."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
-    """Scalars of the measurements that the programs of a flow reported.
+    """Return the scalars of the measurements that the programs of a flow reported.
 
-    end_ns: End of the run. A stall that is still going on at this time counts as ended.
+    end_ns: The end of the run. A stall that is still going on then counts as ended.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
@@ -52,16 +51,16 @@ def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
 
 
 def freezes(rendered_ns: np.ndarray) -> np.ndarray:
-    """Lengths of the freezes of a video in ns, in their order.
+    """Return the lengths of the freezes of a video in ns, in their order.
 
-    A freeze is an interval between two rendered frames that is at least three times the mean interval, and at least 150
-    ms longer than this mean. The mean covers the last 30 intervals, including the interval that may be a freeze.
-    Freezes are found only after 5 intervals.
+    A freeze is an interval between two rendered frames that is at least three times the mean, and at least 150 ms
+    longer than the mean. The mean covers the last 30 intervals, including the interval in question. Freezes are found
+    only after 5 intervals.
 
-    rendered_ns: int array of shape (n,). Rendering times of frames, increasing.
+    rendered_ns: int array of shape (n,). The rendering times of the frames, increasing.
 
-    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of intervals for
-    the mean follows libwebrtc, video/video_quality_observer2.cc.
+    The source is W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of
+    intervals for the mean follows libwebrtc, video/video_quality_observer2.cc.
     """
     intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))
     sums = np.concatenate(([0], np.cumsum(intervals)))
@@ -73,8 +72,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
-    """Instants at which the frames of a video were rendered, ns, increasing. Each frame is rendered when it is
-    complete, except a frame that is complete after a later frame: it is never rendered."""
+    """Return the instants at which the frames of a video were rendered, in ns, increasing. A frame is rendered when it
+    is complete. A frame that is complete after a later frame is never rendered."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))
@@ -106,7 +105,7 @@ def _pages(rows: pd.DataFrame, objects: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Scalars of a video player: startup, quality, stalls and latency."""
+    """Return the scalars of a video player: startup, quality, stalls and latency."""
     found: dict[str, Any] = {}
     if "startup" in of_kind:
         found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)
@@ -148,6 +147,6 @@ def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
 
 
 def _quantile(values_ns: np.ndarray, q: float) -> int | None:
-    """A quantile of the values, in whole ns; None without values."""
+    """Return a quantile of the values, in whole ns. None means no values."""
     value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
     return None if value is None else int(value)

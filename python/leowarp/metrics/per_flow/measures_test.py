@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of programs' measurements. Each expected value is computed by hand; a scalar is null if nothing was
-measured."""
+"""The scalars of programs' measurements. The expected values are computed by hand."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ S = 10**9
 
 
 def scalars_of(*rows: dict, end_ns: int = 100 * S) -> dict:
-    """Scalars of flow 3 in a run whose programs wrote these lines."""
+    """Return the scalars of flow 3 in a run whose programs wrote these lines."""
     given = [{"flow": 3, "role": 0, **row} for row in rows]
     table = pa.Table.from_pylist(given, schema=TABLES["measures"].arrow({}))
     found = measure_scalars(tables_of({"measures": table}), 3, end_ns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TCP flows of a run, summed by source and destination: one row per ordered pair of stations."""
+"""The TCP flows of a run, summed by ordered pair of stations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.scalars.overview import total_goodput_bps
 
 
 def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """One row per ordered pair of stations with TCP flows, in the order of each pair's first flow.
+    """Return one row per ordered pair of stations with TCP flows, in the order of each pair's first flow.
 
     flows: The list `flows` of a run's summary.
     Returns: DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if any of its values is unknown.
@@ -54,4 +54,4 @@ PAIR_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "lost_ratio": ("Float64", "", "lost over sent"),
     "retransmissions_pkts": ("Int64", "pkts", "retransmissions"),
 }
-"""Columns of the table of pairs, each with its type, unit and meaning."""
+"""The columns of the table of pairs, each with its type, unit and meaning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows summed by pair of stations, compared with sums by hand."""
+"""The flows summed by pair of stations, compared with sums by hand."""
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,7 @@ FLOWS, STATIONS, RATE_BPS, END_NS = 1000, 12, 20_000_000, 12 * S
 
 @pytest.fixture(scope="module")
 def crowd():
-    """1,000 short flows between twelve stations; the end of the run cuts some of them off."""
+    """Return 1,000 short flows between twelve stations. The end of the run cuts some of them off."""
     rng = np.random.default_rng(7)
     names = [f"S{place}" for place in range(STATIONS)]
     transfers = []

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of probes: round-trip times, differences between successive round-trip times, losses, runs of consecutive
-losses, and round-trip times per slot of a path.
+"""The results of probes: round-trip times, their differences, losses, runs of losses, and round-trip times per slot.
 
-A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if the probe itself did not
-arrive. A probe without a result is excluded if it was sent less than the longest round trip before the end of the run.
-Such a probe may still be in flight.
+A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if it did not arrive. A probe
+without a result is excluded if it was sent less than the longest round trip before the run's end. The probe may still
+be in flight.
 """
 
 from __future__ import annotations
@@ -21,16 +20,17 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
-"""A time counts as near a route change if it is at most this long before or after it. In `huston2024`, losses happen at
-the handovers."""
+"""The longest time before or after a route change that counts as near. In `huston2024`, losses happen at the
+handovers."""
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Probes of a flow in the order of sending.
+    """The probes of a flow in the order of sending.
 
-    sent_ns: int64 array of shape (n,), ascending. Sending times on the run's clock.
-    delay_ns: float64 array of shape (n,). Round-trip time, or one-way delay if the flow has no replies; nan = lost.
+    sent_ns: int64 array of shape (n,), ascending. The sending times on the run's clock.
+    delay_ns: float64 array of shape (n,). The round-trip time, or the one-way delay if the flow has no replies. nan
+        means lost.
     """
 
     sent_ns: np.ndarray
@@ -38,26 +38,25 @@ class Probes:
 
     @property
     def is_lost(self) -> np.ndarray:
-        """Whether each probe was lost: bool array of shape (n,)."""
+        """Return which probes were lost: bool array of shape (n,)."""
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
-        """Probes sent from `start_ns` on and before `end_ns`. The arrays are views of the original arrays, not
-        copies."""
+        """Return the probes sent from `start_ns` on and before `end_ns`. The arrays are views, not copies."""
         low, high = np.searchsorted(self.sent_ns, [start_ns, end_ns], side="left")
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Probes that were not sent within `within_ns` before or after any of the instants (ns, sorted)."""
+        """Return the probes that were not sent within `within_ns` before or after any instant (ns, sorted)."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
 
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
-    """Probes of a ping or UDP flow, without those that may be in flight at the end of the run.
+    """Return the probes of a ping or UDP flow, without probes that may be in flight at the end of the run.
 
-    one_way: True to use only the one-way delay to the destination, for flows without replies.
-    Returns: The probes. The result has no probes if nothing was sent, or if the table `echoes` was not recorded.
+    one_way: True for the one-way delay to the destination, for flows without replies.
+    Returns: The probes. There are none if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -75,7 +74,7 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Whether each time is at most `within_ns` before or after one of the instants (sorted): bool array of the shape of
+    """Return whether each time is at most `within_ns` before or after an instant (sorted): bool array of the shape of
     `t_ns`.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
@@ -94,7 +93,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest value that a share `q` of the values does not exceed; None without values.
+    """Return the smallest value that a share `q` of the values does not exceed. None means no values.
 
     values: float64 array of shape (n,). nan is not allowed, and infinite values count as the largest.
 
@@ -109,7 +108,7 @@ def quantile(values: np.ndarray, q: float) -> float | None:
 
 
 def loss_runs(is_lost: np.ndarray) -> np.ndarray:
-    """Lengths of the runs of consecutive lost probes, in chronological order.
+    """Return the lengths of the runs of consecutive lost probes, in chronological order.
 
     >>> loss_runs(np.array([True, False, True, True])).tolist()
     [1, 2]
@@ -119,12 +118,12 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if there is no value from which it
-    could be computed.
+    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if no value determines it.
 
-    probed: The probes; None if they were not recorded.
-    changes_ns: int64 array, sorted. Changes of the route in either direction.
-    replies: True if the destination answers the probes. If False, only the scalars of consecutive losses are computed.
+    probed: The probes. None means that they were not recorded.
+    changes_ns: int64 array, sorted. The route changes in either direction.
+    replies: True if the destination answers the probes. False means that only the scalars of consecutive losses are
+        computed.
     Returns: dict of scalar to int, float or None. Times are in whole ns. `rtt_step_mean_ns` is the mean of |RTT - RTT
         of the previous reply|.
     """
@@ -158,15 +157,15 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
 
 def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
-    """Results of the probes in each slot, which is the time between two route changes; columns as in `SLOT_COLUMNS`.
+    """Return the results of the probes in each slot between two route changes, with the columns of `SLOT_COLUMNS`.
 
-    probed: Probes with round-trip times.
-    changes_ns: int64 array, sorted. Instants of the changes. The time before the first change and the time after the
-        last change are slots as well.
-    guard_ns: Guard time, after the change with which a slot begins and before the change with which it ends. Probes
-        sent in a guard time are counted, but excluded from all other results.
+    probed: The probes with round-trip times.
+    changes_ns: int64 array, sorted. The instants of the changes. The times before the first change and after the last
+        change are slots too.
+    guard_ns: The guard time after the change that begins a slot, and before the change that ends it. Probes in a guard
+        time are counted, but excluded from all other results.
     Returns: DataFrame in chronological order, with one row per slot in which something was sent. Round-trip times are
-        nan if no probe between the guard times was answered.
+        nan if no probe outside the guard times was answered.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
@@ -207,4 +206,4 @@ SLOT_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "rtt_deviation_ns": ("float64", "ns", "its standard deviation"),
     "rtt_step_mean_ns": ("float64", "ns", "mean of |RTT - RTT of the reply before|"),
 }
-"""Columns of the table of slots, each with its type, unit and meaning."""
+"""The columns of the table of slots, each with its type, unit and meaning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with known results: differences, runs of consecutive losses, probes near a change, slots."""
+"""The scalars of probes with known results: differences, runs of consecutive losses, probes near a change, slots."""
 
 import numpy as np
 import pandas as pd

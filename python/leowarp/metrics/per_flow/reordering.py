@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the first transmissions of a flow, measured by the guest during the run. Reordering is measured over
-the whole run, over windows of sending time, and around each change of the flow's path.
+"""The reordering of a flow's first transmissions, measured by the guest during the run. The reordering is measured over
+the whole run, over windows of sending time, and around each change of the path.
 
-Each scope (run, window or change) is a separate sequence of packets that starts with the first packet sent in the
-scope. The late packets of all windows therefore need not add up to the late packets of the run. A packet from one
-window that is overtaken by a packet of the next window is late in neither window.
+Each scope (run, window or change) is a separate sequence that starts with the first packet sent in it. The late packets
+of the windows need not add up to the late packets of the run. A packet that is overtaken by a packet of the next window
+is late in neither window.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
 SCOPES = tuple(schema.SCOPES.values())
-"""Scopes of a sequence, by their number in the tables `reordering` and `densities`."""
+"""The scopes of a sequence, by their number in the tables `reordering` and `densities`."""
 
 DENSITIES = tuple(schema.DENSITY_KINDS.values())
-"""Kinds of histogram, by their number in the table `densities`."""
+"""The kinds of histogram, by their number in the table `densities`."""
 
 SCALARS = {
     "reordered_ratio": "reordered_ratio",
@@ -44,15 +44,15 @@ SCALARS = {
     "reordering_free_run_mean_pkts": "run_mean_pkts",
     "density_beyond_pkts": "density_beyond_pkts",
 }
-"""Scalars of a flow in the summary, each with its column of `REORDERING_COLUMNS`; the values are for the whole run."""
+"""The scalars of a flow in the summary for the whole run, each with its column of `REORDERING_COLUMNS`."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. There are no rows if the run did not measure
-    reordering.
+    """Return one row per flow and scope, with the columns of `REORDERING_COLUMNS`. The frame is empty if the run did
+    not measure reordering.
 
-    tables: Tables that include `reordering` (as the guest measured it) and routes.
-    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
+    tables: The tables, including routes and `reordering` (as the guest measured it).
+    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     Returns: DataFrame in the order of the trace: by flow, then by scope (run, windows, changes), then by number.
     """
     frame = tables.reordering
@@ -71,13 +71,13 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
 
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. There are no rows if the run did not measure
-    reordering.
+    """Return one row per bar of a histogram, with the columns of `DENSITY_COLUMNS`. The frame is empty if the run did
+    not measure reordering.
 
-    Only non-empty bars have rows. In each scope, the shares of RD add up to 1, and so do the shares of RBD (RFC 5236,
-    3.6 and 3.11).
+    Only non-empty bars have rows. The shares of RD add up to 1 in each scope, as do the shares of RBD (RFC 5236, 3.6
+    and 3.11).
 
-    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
+    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     """
     if len(tables.densities) == 0:
         return typed_frame([], DENSITY_COLUMNS)
@@ -87,11 +87,11 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 def densities_of_scope(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], scope: str
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each kind of histogram of a scope, with its rows of `densities`.
+    """Yield each kind of histogram of a scope, with its rows of `densities`.
 
-    The function yields the rows in parts, because a run of 2,000 flows has 6 million rows.
+    The rows come in parts, because a run of 2,000 flows has 6 million rows.
 
-    Returns: Kinds, in the order of their first rows, and rows, in the order of the trace.
+    Returns: The kinds in the order of their first rows, and the rows in the order of the trace.
     """
     frame = tables.densities
     # Indexes of six million rows take half the memory as int32.
@@ -107,8 +107,8 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def _parts(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
-    """Start and end of each part of a table. A part has about `_ROWS_AT_ONCE` rows, and rows with equal keys are in the
-    same part. If equal keys do not follow one another, the whole table is one part."""
+    """Yield the start and end of each part of a table. A part has about `_ROWS_AT_ONCE` rows, and rows with equal keys
+    stay together. If equal keys are not consecutive, the whole table is one part."""
     rows = len(keys[0])
     is_start = np.zeros(rows, dtype=bool)
     is_start[:1] = True
@@ -127,8 +127,8 @@ def _parts(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
 
 
 def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame) -> pd.DataFrame:
-    """The result of `densities` for the rows `frame`, which contain each group of equal flow, scope, number and kind
-    completely."""
+    """Return the result of `densities` for the rows `frame`. The rows contain each group of equal flow, scope, number
+    and kind completely."""
     keys = ["flow", "scope", "number"]
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scopes = tables.reordering.set_index(keys)[["t_ns", "received_pkts"]]
@@ -147,13 +147,13 @@ def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFra
 
 
 def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", number: int = 0) -> pd.DataFrame:
-    """One histogram of `densities(...)`: `index, pkts, share_ratio`, sorted by index, without empty bars.
+    """Return one histogram of `densities(...)`: `index, pkts, share_ratio`, sorted by index, without empty bars.
 
     bars: The result of `densities(...)`.
     kind: {"density", "buffer_density", "n_reordering", "extent"}
     scope: {"run", "window", "change"}
-    number: Number of the window or of the change, from 0.
-    Raises ScenarioError if there is no such kind or scope.
+    number: The number of the window or of the change, from 0.
+    Raises ScenarioError if the kind or scope does not exist.
     """
     refuse_unknown(scope, kind)
     mine = bars[(bars["flow"] == flow) & (bars["kind"] == kind) & (bars["scope"] == scope) & (bars["number"] == number)]
@@ -161,10 +161,9 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
-    """Raise an error if there is no such scope or kind of histogram, because an empty result would look as if nothing
-    had been measured.
+    """Check that a scope and a kind of histogram exist. An empty result would look as if nothing had been measured.
 
-    Raises ScenarioError: The message lists the existing names.
+    Raises ScenarioError if one does not exist. The message lists the existing names.
     """
     for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
         if given is not None and given not in known:
@@ -172,10 +171,10 @@ def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
 
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """The summary's scalars of a flow over the whole run (`SCALARS`). All scalars are None if the run did not measure
-    reordering.
+    """Return the summary's scalars of a flow over the whole run (`SCALARS`). All scalars are None if the run did not
+    measure reordering.
 
-    Returns: dict of scalar to int, float or None. The scalars' names contain the units. The three `*_ratio` of
+    Returns: dict of scalar to int, float or None. The names contain the units. The three `*_ratio` of
         `REORDERING_COLUMNS` are from 0 to 1.
     """
     mine = tables.of_flow("reordering", flow)
@@ -199,7 +198,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
-    """Instant of the change for each row; missing in rows of other scopes."""
+    """Return the instant of the change for each row. Rows of other scopes have none."""
     instants = {
         (flow, change.number): change.t_ns
         for pair, flows in pairs.items()
@@ -220,7 +219,7 @@ def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The ratio part / whole, which is nan where `whole` is 0."""
+    """Return the ratio part / whole, which is nan where `whole` is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
@@ -260,7 +259,7 @@ REORDERING_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "entropy_nats": ("Float64", "nat", "entropy of the reorder density, -sum RD ln RD; null: nothing counted"),
     "buffer_mean_pkts": ("Float64", "pkts", "mean buffer occupancy (RFC 5236, 5); null: nothing counted"),
 }
-"""Columns of the reordering table, each with its type, unit and meaning."""
+"""The columns of the reordering table, each with its type, unit and meaning."""
 
 DENSITY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     **_SCOPE_COLUMNS,
@@ -272,4 +271,4 @@ DENSITY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "share_ratio": ("Float64", None, "of the packets that the density counts; n_reordering: of the received packets; "
                     "extent: of the reordered packets"),
 }  # fmt: skip
-"""Columns of the histograms, each with its type, unit and meaning."""
+"""The columns of the histograms, each with its type, unit and meaning."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run, computed by hand, and of the worked examples of the RFCs."""
+"""The reordering of the synthetic run, computed by hand, and of the worked examples of the RFCs."""
 
 import dataclasses
 import math
@@ -21,8 +21,7 @@ S = syn.S
 
 
 def example(*arrivals):
-    """Results of the reference implementation for packets numbered from 1; the n-th packet that arrives has arrival
-    time n ns."""
+    """Return the results of the reference implementation for packets numbered from 1. The n-th arrival is at n ns."""
     received = np.full(max(arrivals), np.nan)
     for when, number in enumerate(arrivals):
         received[number - 1] = when
@@ -56,7 +55,7 @@ def test_the_obvious_implementation_knows_the_worked_examples():
 
 
 def of_run(packets, plan):
-    """Summary of the flow in a run with these packets, and the packets that are first transmissions."""
+    """Return the summary of the flow in a run with these packets, and the first transmissions."""
     (flow,) = metrics(tables_of(transfer.tables_of_run(packets)), plan).summary["flows"]
     return flow, int((~packets["is_retransmission"]).sum())
 

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
+"""The round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
 
-The round trip of a data packet that arrived (retransmissions included) is the sum of two one-way delays: the delay of
-the packet, and the delay of its answer. Among the packets sent back after the data packet's arrival, the answer is the
-first that is not lost. A round trip contains the time in links and queues, but not the receiver's wait before the
-acknowledgement, nor any wait for missing packets.
+The round trip of a data packet that arrived (retransmissions included) is the sum of its own delay and its answer's
+delay. The answer is the first packet sent back after the arrival that is not lost. A round trip contains the time in
+links and queues, but neither the receiver's delay of ACKs nor a wait for missing packets.
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
-versions contain only the delays of stored packets, and sums per bin. In a run of an older version, a round trip is
-exact if the packet and its answer are both stored. For all other packets, a run of an older version contains only
-counts and total delays per 50 ms of sending time. A round trip from counts and total delays is estimated as the sum of
-the mean delays of the packet's bin and of its answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is
-null.
+versions contain only the delays of stored packets, and sums per bin. In an older run, a round trip is exact if the
+packet and its answer are both stored. For other packets, an older run has only counts and total delays per 50 ms of
+sending time. The round trip of another packet is estimated as the sum of the mean delays of the packet's bin and the
+answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -26,12 +24,12 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ROUND_TRIPS
 
 BIN_NS = 50_000_000
-"""Length of a bin in the table `bins`."""
+"""The length of a bin in the table `bins`."""
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None without
-    packet truth."""
+    """Return the scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None
+    without packet truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -53,11 +51,12 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 
 
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Round trips of a flow's stored data packets, and mean round trips per bin of 50 ms for its other packets.
+    """Return the round trips of a flow's stored data packets, and mean round trips per bin of 50 ms for its other
+    packets.
 
-    Returns: arrays of shape (n,), of types float64, float64 and bool. The arrays are the round trips in ns, the number
-        of packets that have each round trip, and whether each round trip is exact. The round trips are not sorted. All
-        three arrays are empty without packet truth, or if no packet arrived in one of the directions.
+    Returns: arrays of shape (n,), of types float64, float64 and bool. The arrays are the unsorted round trips in ns,
+        the number of packets of each, and whether each is exact. The arrays are empty without packet truth, or if no
+        packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
@@ -82,7 +81,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 class _Way:
-    """One-way delays in one direction of a flow: the mean of each bin, and the delay of each stored packet."""
+    """The one-way delays in one direction of a flow: the mean of each bin, and the delay of each stored packet."""
 
     def __init__(self, tables: Tables, flow: int, direction: int) -> None:
         bins = tables.of_flow("bins", flow)
@@ -111,18 +110,18 @@ class _Way:
         self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
 
     def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:
-        """Whether every packet of the bin at this instant is stored."""
+        """Return whether every packet of the bin at each instant is stored."""
         place = np.searchsorted(self.bin_ns, sent_ns, side="right") - 1
         return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
-        """Mean delay in the first bin with arrivals that ends after an instant. If no bin with arrivals ends after the
-        instant, the last bin with arrivals is used."""
+        """Return the mean delay in the first bin with arrivals that ends after each instant. Without a later bin, the
+        last bin with arrivals is used."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 
     def answer_ns(self, t_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Delay of the first packet sent at or after an instant, and whether it is exact (not a mean)."""
+        """Return the delay of the first packet sent at or after each instant, and whether it is exact (not a mean)."""
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of what route changes do to flows: causes of losses, recovery, handovers."""
+"""The metrics of what route changes do to flows: causes of losses, recovery, handovers."""

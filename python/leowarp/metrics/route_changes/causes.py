@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Number of late, lost and retransmitted packets per route change that caused the effect, from packet truth.
+"""The late, lost and retransmitted packets by the route change that caused the effect, from packet truth.
 
-Every effect (late packet, loss or retransmission) gets at most one route change as its cause; all other effects count
+Every effect (late packet, loss or retransmission) has at most one route change as its cause. All other effects count
 under "no change". The rules for data packets are:
 
 late
-    If links keep their order, a packet can be overtaken only where two paths meet. A route change therefore happened
-    while the packet was in flight: the packet was sent before all nodes had switched, and arrived after the change
-    began. If exactly one such change happened, it is the cause. If several such changes happened, the cause is the
-    change from the packet's path to the path of the first packet that overtook it. This rule of two paths requires that
-    only one change lies between the two paths, and that the overtaking packet is stored. On a link with jitter or
-    without order, packets overtake each other on the same path. In this case, the rule of two paths is the only rule
-    that applies.
+    If links keep their order, a packet can be overtaken only where two paths meet. A route change was then under way
+    while the packet was in flight. The packet was sent before all nodes had switched, and arrived after the change
+    began. If only one change was under way, that change is the cause. Otherwise, the cause is the change from the
+    packet's path to the path of the first packet that overtook it. This rule of two paths requires that only one change
+    lies between the two paths. The overtaking packet must be stored. On a link with jitter or without order, packets
+    overtake each other on the same path. Only the rule of two paths applies there.
 lost
     If the drop cause is `link_down`, the cause is the last change before the drop. The link that went down must be on
-    the old path of this change, and must not be on its new path. If the drop cause is `no_route`, and the packet was
-    sent after a change that took the path away, the cause is this change. For every other packet with the drop cause
-    `no_route`, the cause is the only change that happened within 2 s after the packet was sent. Without such a single
-    change, the last change before the packet was sent is the cause if this change was incomplete at that time. Losses
-    at a full queue, random losses of a link, and losses without a known cause count under "no change".
+    the old path of this change, but not on its new path. If the drop cause is `no_route`, the cause is the change that
+    took the path away before the packet was sent. For every other packet with `no_route`, the cause is the only change
+    within 2 s after its sending. Without a single change, the cause is the last change before the sending, if the
+    change was still incomplete at that time. Losses at a full queue, random losses of a link, and losses without a
+    known cause count under "no change".
 needed retransmission
     The cause is the route change because of which the first transmission of the same bytes was lost.
 spurious retransmission
     The cause is the change that made the first transmission of the retransmitted bytes late.
 
-If the bytes of a retransmission were first sent in several packets, these packets must all have the same cause;
-otherwise the retransmission counts under "no change".
+If the bytes of a retransmission were first sent in several packets, all of these packets must have the same cause.
+Otherwise, the retransmission counts under "no change".
 """
 
 from __future__ import annotations
@@ -40,24 +39,24 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
 
 NONE = -1
-"""Number that stands for "no change" during the computation. The table of causes has null instead of this number."""
+"""The number for "no change" during the computation. The table of causes has null instead."""
 
 UNDER_WAY_NS = 2_000_000_000
-"""Longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is the
-time of 33 full queues."""
+"""The longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is
+the time of 33 full queues."""
 
 _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per flow and route change, and one row per flow for effects that no change caused; columns as in
-    `CAUSE_COLUMNS`.
+    """Return the packets that each route change affected, one row per flow and change, with the columns of
+    `CAUSE_COLUMNS`. One more row per flow counts the effects that no change caused.
 
-    The sum of each column is the flow's total. There are no rows if packets were not recorded.
+    The sum of each column is the flow's total. The frame is empty if packets were not recorded.
 
-    tables: Tables that include `packets`, `bins`, `drops`, routes and timeline.
-    pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
-    Returns: DataFrame, sorted by flow, and within a flow by change. The row of "no change" is last.
+    tables: The tables, including `packets`, `bins`, `drops`, routes and timeline.
+    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
+    Returns: DataFrame, sorted by flow, then by change. The row of "no change" is last.
     """
     # The table `bins` is needed in addition to `packets`: without the hosts' capture, `packets` does not show which
     # packets were late or lost.
@@ -76,12 +75,11 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """Scalars of the summary for each flow: number of lost packets by cause, and number of packets that route changes
-    affected.
+    """Return each flow's lost packets by cause, and its packets that route changes affected, as scalars of the summary.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are missing;
-        `NO_CAUSE_SCALARS` has their values.
+    Returns: dict of flow to dict of name to packets. Flows without recorded packets are missing, and `NO_CAUSE_SCALARS`
+        has their values.
     """
     if len(caused) == 0:
         return {}
@@ -92,8 +90,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Number of packets in each column, by the route change that is their cause. The last entry counts packets whose
-    cause is no route change.
+    """Return the number of packets in each column, by the route change that is their cause. The last entry counts
+    packets without a change as their cause.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
@@ -141,17 +139,16 @@ _COLUMNS = ["sent_ns", "received_ns", "seq", "len_bytes", "is_retransmission", "
 def _of_late(
     times: pd.DataFrame, late: pd.DataFrame, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Change that made each packet late; NONE if no rule in the module's docstring finds one.
+    """Return the change that made each packet late. NONE means that no rule in the module's docstring finds one.
 
-    times: `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
-    late: Rows of the late packets in `times`, in the same order.
-    instants: int64 array, sorted. Instants in ns at which the changes began.
-    settled: int64 array, sorted. For each change, the instant in ns at which the last node switched. `instants` and
-        `settled` are equal if all nodes switch at once.
-    reorders: True if packets may overtake each other on a single link of the path. If packets overtake each other on a
-        link, a packet can be late without a route change. A change during its flight is therefore no proof of the
-        cause.
-    Returns: int array of shape (len(late),). Indexes into `instants`.
+    times: The `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
+    late: The rows of the late packets in `times`, in the same order.
+    instants: int64 array, sorted. The instants in ns at which the changes began.
+    settled: int64 array, sorted. The instants in ns at which the last node switched, one per change. The array equals
+        `instants` if all nodes switch at once.
+    reorders: True if packets may overtake each other on a single link of the path. A packet can be late without a route
+        change if packets overtake each other on a link. A change during its flight is then no proof of the cause.
+    Returns: int array of shape (len(late),). The indexes into `instants`.
     """
     sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
     late_sent, late_received = late["sent_ns"].to_numpy(dtype="int64"), floats(late["received_ns"])
@@ -172,11 +169,11 @@ def _of_late(
 
 
 def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """For each index in `places`, the earliest arrival among the packets from that index on; inf if none of them
+    """Return the earliest arrival among the packets from each index in `places` on. inf means that none of them
     arrived.
 
-    arrival: Shape (n,), arrival times; nan: never arrived.
-    places: Indexes from 0 to n, ascending.
+    arrival: The arrival times of shape (n,). nan means that the packet never arrived.
+    places: The indexes from 0 to n, ascending.
     """
     found = np.full(len(places), np.inf)
     inside = places < len(arrival)
@@ -189,7 +186,7 @@ def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Index of the first packet that arrived at each instant; 0 for an instant that is inf."""
+    """Return the index of the first packet that arrived at each instant. An instant of inf gives 0."""
     instants = np.unique(wanted[np.isfinite(wanted)])
     if len(instants) == 0:
         return np.zeros(len(wanted), dtype=np.intp)
@@ -204,11 +201,11 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Change that caused each packet's loss; NONE if no rule in the module's docstring finds one.
+    """Return the change that caused each packet's loss. NONE means that no rule in the module's docstring finds one.
 
-    lost: Rows of the flow's lost data packets, sorted by `sent_ns`.
-    instants: int64 array, sorted. Instants of the changes in ns.
-    Returns: int array of shape (len(lost),). Indexes into `changes`.
+    lost: The rows of the flow's lost data packets, sorted by `sent_ns`.
+    instants: int64 array, sorted. The instants of the changes in ns.
+    Returns: int array of shape (len(lost),). The indexes into `changes`.
     """
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
     change_numbers = np.full(len(lost), NONE)
@@ -244,12 +241,12 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """Drop time in ns of each packet that was lost when a link went down: float64 array of shape (len(lost),), nan if
-    not found.
+    """Return the drop time in ns of each packet that was lost when a link went down. The float64 array of shape
+    (len(lost),) has nan if a time is not found.
 
-    The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. Rows of
-    `packets` and `drops` are matched by direction and first byte. If several packets begin with the same byte
-    (retransmissions), the n-th one sent is assumed to be the n-th one dropped.
+    The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. The rows of
+    both tables are matched by direction and first byte. If several packets begin with the same byte (retransmissions),
+    the n-th one sent counts as the n-th one dropped.
     """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
@@ -261,14 +258,14 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change that caused each retransmission: the change of the first transmissions with the same bytes.
+    """Return the change that caused each retransmission, from the first transmissions with the same bytes.
 
-    data: Data packets of one flow.
-    again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first
+    data: The data packets of one flow.
+    again, candidates: bool arrays of shape (len(data),). The retransmissions whose cause is searched, and the first
         transmissions whose bytes they may repeat.
-    by: int array of shape (len(data),). Change of each candidate.
-    Returns: int array of shape (again.sum(),). NONE if no candidate overlaps, or if several overlap and have different
-        changes.
+    by: int array of shape (len(data),). The change of each candidate.
+    Returns: int array of shape (again.sum(),). NONE means that no candidate overlaps, or that several overlap and have
+        different changes.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
@@ -297,13 +294,13 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""Columns of the table of causes, each with the summary's name for its sum over all changes."""
+"""The columns of the table of causes, each with the summary's name for its sum over all changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
-"""Columns of the table of causes; the sum of each over all rows of a flow is the scalar with the same name."""
+"""The columns of the table of causes whose sum over all rows of a flow is the scalar of the same name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
-"""Values of `cause_scalars` for flows whose packets were not recorded."""
+"""The values of `cause_scalars` for flows whose packets were not recorded."""
 
 CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),
@@ -319,4 +316,4 @@ CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of it"),
     "spurious_retransmissions_pkts": ("int64", "pkts", "spurious retransmissions, of bytes that it made late"),
 }
-"""Columns of the table of causes, each with its type, unit and meaning."""
+"""The columns of the table of causes, each with its type, unit and meaning."""

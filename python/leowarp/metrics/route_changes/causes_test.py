@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that each effect gets the right cause: first single packets that test one rule each, then the synthetic run, in
-which the counts of all causes must add up to the totals."""
+"""The cause of each effect, first for single packets that test one rule each. In the synthetic run, the counts of all
+causes must add up to the totals."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ LEFT = 2 * syn.LINKS.index(("s-00-00", "s-01-00"))
 
 
 def with_packets(tables, packets, *, no_path_from=None, drops=()):
-    """The synthetic run's tables with other packets. `no_path_from` is the index of the route from which on there is no
+    """Return the synthetic run's tables with other packets. `no_path_from` is the index of the first route without a
     path."""
     rows = [
         {"flow": 0, "direction": 0, "len_bytes": 1000, "is_retransmission": False, "is_late": False,
@@ -40,7 +40,7 @@ def with_packets(tables, packets, *, no_path_from=None, drops=()):
 
 
 def counted(tables, **jitter):
-    """All counts that are not 0, by number of the change; -1 means no change."""
+    """Return all counts that are not 0, by number of the change. -1 means no change."""
     frame = causes(tables, {PAIR: [0]}).set_index("change")[COUNTS]
     frame.index = frame.index.fillna(NONE).astype("int64")
     found = frame.stack()

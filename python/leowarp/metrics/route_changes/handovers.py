@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of route changes on a flow, over all changes of its path: losses near changes, recovery, delay spikes.
+"""The effects of all route changes on a flow: losses near changes, recovery, delay spikes.
 
 "Near" a change means within 1 s before or after it (`probes.NEAR_NS`). The share of changes with losses excludes losses
-at a full queue, because TCP itself causes such losses.
+at a full queue, because TCP itself causes losses there.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""A change is evaluated only if at least this number of probes was sent in the second before it, and in the second
-after it. Five probes per second need an interval of at most 200 ms."""
+"""The minimum number of probes in the second before a change and in the second after it. Changes with fewer probes are
+not evaluated. Five probes per second need an interval of at most 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
-    """Number of a flow's data packets that were lost near a route change, in total and by cause; None if losses were
-    not recorded.
+    """Return how many data packets of a flow were lost near a route change, in total and by cause. None means that
+    losses were not recorded.
 
-    changes_ns: int64 array, sorted. Changes of the flow's path in either direction.
+    changes_ns: int64 array, sorted. The changes of the flow's path in either direction.
     Returns: `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
     """
     names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
@@ -44,10 +44,9 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Share of changes with one or more losses near them, and share of changes with exactly one loss near them; None
-    without changes.
+    """Return the share of changes with losses near them, and the share with exactly one loss. None means no changes.
 
-    lost_ns: int64 array, sorted. Time at which each packet was lost.
+    lost_ns: int64 array, sorted. The time at which each packet was lost.
 
     >>> changes_with_loss(np.array([5_000_000_000]), [4_500_000_000, 20_000_000_000])
     {'changes_with_loss_ratio': 0.5, 'changes_with_one_loss_ratio': 0.5}
@@ -63,7 +62,7 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
 
 
 def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, Any]:
-    """`changes_with_loss` for the lost data packets of a flow, except those lost at a full queue."""
+    """Return `changes_with_loss` for the lost data packets of a flow, except losses at a full queue."""
     if not tables.knows_drops:
         return changes_with_loss(np.zeros(0), ())
     t_ns, cause = _losses(tables, flow)
@@ -71,7 +70,7 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 
 
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
-    """`changes_with_loss` for probes, and quantiles of their delay spikes: `spike_p50_ns`, `spike_p90_ns`.
+    """Return `changes_with_loss` for probes, and quantiles of their delay spikes: `spike_p50_ns`, `spike_p90_ns`.
 
     All losses count, even those at a full queue, because it is not known where a probe or its reply was lost.
     """
@@ -84,15 +83,14 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
 
 
 def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
-    """Largest delay within 1 s before or after each change, minus the median delay in the second before the change.
+    """Return the largest delay within 1 s before or after each change, minus the median delay in the second before it.
 
     The time before the change is included, because a probe in flight at the change is delayed too.
 
-    Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe that was sent in the
-        second before the change was answered. At least `LEAST_PROBES` probes must also have been sent in the second
-        before the change, and in the second after it. Fewer probes would mostly miss a spike, which is much shorter
-        than a second. With one probe per second, the largest delay would often be that of the probe before the change,
-        and the spike would then be 0.
+    Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe from the second
+        before it was answered. `LEAST_PROBES` probes must have been sent in each of the two seconds around the change.
+        Fewer probes would mostly miss a spike, which is much shorter than a second. With one probe per second, the
+        spike would often be 0, because the largest delay is before the change.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
@@ -109,11 +107,11 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). A change for
-    which a quantity is unknown is left out of the quantiles of this quantity.
+    """Return quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Changes
+    with an unknown quantity are left out of its quantiles.
 
-    If goodput did not recover within the window after a change, the duration counts as longer than any other. A
-    quantile that falls on a change without recovery is None.
+    A change without recovery within the window counts as longer than any other. A quantile that falls on a change
+    without recovery is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]
@@ -133,14 +131,14 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
 
 
 def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time and cause of the drop of each dropped data packet of a flow, in the order of the table `drops`."""
+    """Return the time and cause of each drop of a flow's data packets, in the order of the table `drops`."""
     drops = tables.of_flow("drops", flow)
     data = floats(drops["flow_direction"]) == DATA
     return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
 
 
 def _whole(value: float | None) -> int | None:
-    """The nearest whole number; None if the value is unknown or infinite (the flow did not recover within the
+    """Return the nearest whole number. None means an unknown or infinite value (the flow did not recover within the
     window)."""
     return round(value) if value is not None and np.isfinite(value) else None
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the synthetic run over an access link: losses near changes, recovery, round trips, shares, capacity
-tables."""
+"""The synthetic run over an access link: losses near changes, recovery, round trips, shares, capacity tables."""
 
 import dataclasses
 

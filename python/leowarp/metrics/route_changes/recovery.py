@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of each route change on each flow: by how much goodput falls, and how long the flow takes to recover.
+"""The effect of each route change on each flow: the fall of its goodput, and the time to recover.
 
-An effect is attributed to a change only because it follows the change, so an effect may have another cause. The module
+An effect is attributed to a change only because it follows the change, and may have another cause.
 `metrics/route_changes/causes.py` finds the proven effects of a change, packet by packet.
 """
 
@@ -22,26 +22,25 @@ from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
 _QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
-"""Values of `ca_state` for a sender that is repairing losses."""
+"""The values of `ca_state` for a sender that is repairing losses."""
 
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Thresholds and times that define when a flow has recovered from a route change. The column descriptions of the
-    recovery table quote the defaults of this class.
+    """The thresholds and times that define when a flow has recovered from a route change. The columns of the recovery
+    table quote the defaults of this class.
 
     Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of `frederiksen2024` show transients
-    from some hundred milliseconds to about two seconds. `within_ns` was 10 s in earlier versions. With 10 s, CUBIC's
-    queue overflows in a run of 200 s counted as effects of changes, although the changes had not caused the overflows.
+    from some hundred milliseconds to about two seconds. With a `within_ns` of 10 s, overflows of CUBIC's queue in a run
+    of 200 s counted as effects of changes.
 
-    before_ns: Length of the time just before a change in which the mean rate before the change is measured.
-    share_ratio: A flow has recovered when its rate is at least this share of the mean rate before the change, for
-        `bins` bins in a row.
-    bins: Number of successive bins in which the rate must reach `share_ratio` of the mean rate before the change.
-    bin_ns: Length of a bin.
-    within_ns: A fall of goodput counts as an effect of the change only if it begins within this time after the change.
-        A fall that begins later probably has another cause, such as an overflowing queue.
-    window_ns: The rate is examined until this long after the change, or until the next change if that is sooner.
+    before_ns: The length of the time just before a change in which the mean rate is measured.
+    share_ratio: The share of the mean rate before the change that a recovered flow reaches in `bins` bins in a row.
+    bins: The number of successive bins for a recovery.
+    bin_ns: The length of a bin.
+    within_ns: The longest time between a change and a fall of goodput that counts as its effect. A later fall probably
+        has another cause, for example an overflowing queue.
+    window_ns: The time after the change for which the rate is examined. The next change ends the time early.
     """
 
     before_ns: int = 1_000_000_000
@@ -53,15 +52,15 @@ class RecoveryRule:
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
-    """First bin below the threshold, and the first bin after it that begins a series of `bins` bins at or above the
+    """Return the first bin below the threshold, and the first later bin that begins `bins` bins at or above the
     threshold.
 
-    rate_bps: array of shape (n,). Rate in each bin, beginning at the change.
-    before_bps: Mean rate before the change.
+    rate_bps: array of shape (n,). The rate in each bin, beginning at the change.
+    before_bps: The mean rate before the change.
     share_ratio: The threshold, as a share of `before_bps`.
-    bins: Length of the series of bins that counts as recovered.
-    Returns: Numbers of the first bin below the threshold, and of the bin in which the recovery begins. (None, None) if
-        the rate never fell; (k, None) if it fell in bin k and did not recover.
+    bins: The number of successive bins that counts as recovered.
+    Returns: The numbers of the two bins. (None, None) means that the rate never fell, and (k, None) means that it fell
+        in bin k and did not recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
@@ -84,15 +83,15 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
 def recoveries(
     tables: Tables, changes: pd.DataFrame, flows: dict[tuple[str, str], list[int]], rule: RecoveryRule, end_ns: int
 ) -> pd.DataFrame:
-    """One row per route change and affected flow; columns as in `RECOVERY_COLUMNS`.
+    """Return one row per route change and affected flow, with the columns of `RECOVERY_COLUMNS`.
 
-    A number is null if the samples for it do not exist: the flow was not alive, or its samples begin less than
-    `before_ns` before the change.
+    A number is null if its samples do not exist. The flow was not alive, or its samples begin less than `before_ns`
+    before the change.
 
-    changes: The result of `route_changes(...)`; `t_ns, source, destination` are used.
-    flows: dict of (source, destination) to list of int. The result of `flow_pairs(plan.flows)`. Flows without socket
-        samples (pings, UDP) have no rows.
-    rule: Definition of "recovered".
+    changes: The result of `route_changes(...)`, of which `t_ns, source, destination` are used.
+    flows: dict of (source, destination) to list of int. Pass the result of `flow_pairs(plan.flows)`. Flows without
+        socket samples (pings, UDP) have no rows.
+    rule: The definition of "recovered".
     Returns: DataFrame, sorted by time, then by flow.
     """
     rows = []
@@ -119,8 +118,7 @@ def recoveries(
 
 
 class _Life:
-    """One flow as arrays over time, which are built once and used for all changes of the run (there may be a
-    hundred)."""
+    """A flow as arrays over time, which are built once for all changes of the run (up to about a hundred)."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
@@ -147,7 +145,7 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Depth of the fall of goodput, and time until goodput recovered.
+        """Return the depth of the fall of goodput, and the time until the recovery.
 
         t_ns, until_ns: The change, and the end of its window.
         Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None unless there are samples from `before_ns`
@@ -185,7 +183,7 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """The sender's window, smoothed RTT and state, from the samples after `t_ns` and up to `until_ns`."""
+        """Return the sender's window, smoothed RTT and state, from the samples after `t_ns` and up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -204,8 +202,8 @@ class _Life:
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Number of retransmissions sent within the window, and times at which the first and the last of them left;
-        None if not recorded."""
+        """Return the number of retransmissions sent within the window, and when the first and the last left. None means
+        not recorded."""
         if not self._has_packets:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
@@ -222,8 +220,7 @@ class _Life:
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Number of data packets dropped within the window, and number dropped near the change; None if not
-        recorded."""
+        """Return the number of data packets dropped within the window, and near the change. None means not recorded."""
         if not self._knows_drops:
             return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
@@ -233,11 +230,11 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Mean one-way delay of the data before the change, and largest one-way delay of data sent in the second after
-        the change, in ns.
+        """Return the mean one-way delay before the change, and the largest one of data sent in the second after it, in
+        ns.
 
-        The mean and the largest delay come from packet truth in bins of 50 ms, in which packets are counted at their
-        sending time. The mean uses only bins that ended before the change.
+        The delays come from packet truth in bins of 50 ms, which count packets at their sending time. The mean uses
+        only bins that ended before the change.
         """
         # The bin that contains the change is counted as after the change.
         first_ns = t_ns - BIN_NS + 1
@@ -294,5 +291,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }
-"""Columns of the recovery table, each with its type, unit and meaning. The descriptions quote the numbers of the
+"""The columns of the recovery table, each with its type, unit and meaning. The descriptions quote the numbers of the
 default `RecoveryRule`."""

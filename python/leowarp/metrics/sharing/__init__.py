@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of paths that several flows share: capacity, shares, competition."""
+"""The metrics of paths that several flows share: capacity, shares, competition."""

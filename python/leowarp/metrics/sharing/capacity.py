@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of the path of a pair of stations over time. Links may have a constant rate, rate events or a capacity
-table.
+"""The capacity of a pair's path over time. A link may have a constant rate, rate events or a capacity table.
 
-Capacity is the rate of the slowest link alone: delay, loss and other flows do not reduce it.
+The capacity is the rate of the slowest link alone, which delay, loss and other flows do not reduce.
 """
 
 from __future__ import annotations
@@ -18,32 +17,32 @@ from leowarp.metrics.per_flow.goodput import Life, counter
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
-"""Length of a full packet including the IP header. 1,500 bytes is Ethernet's largest payload, and the largest
+"""The length of a full packet including the IP header. 1,500 bytes is Ethernet's largest payload, and the largest
 `network.mtu`."""
 
 ETHERNET_BYTES = 14
-"""Length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
+"""The length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""A flow's goodput counts as below the capacity of its path if it is less than this share of the capacity.
-`recovery.RecoveryRule` uses an equal share of the rate before a route change."""
+"""The share of the path's capacity below which a flow's goodput counts as low. `recovery.RecoveryRule` uses an equal
+share of the rate before a route change."""
 
 BELOW_BIN_NS = 1_000_000_000
-"""Length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In shorter
-bins, a lost packet and its retransmission would show as a dip and a burst."""
+"""The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. A
+shorter bin would show a lost packet and its retransmission as a dip and a burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the slowest link of the path in force, in bins; nan if no link has a rate limit or there is no path.
+    """Return the mean rate of the slowest link of the path in force, in bins. nan means no rate limit or no path.
 
     The path at the start of a bin is used for the whole bin, even if the route changes within the bin. The slowest link
     is the one with the smallest mean rate in the bin.
 
-    pair: (str, str). Source and destination station.
-    edges_ns: int64 array of shape (n + 1,), strictly increasing. Edges of the bins.
-    links: Link values of the tables' timeline, if the caller has them already.
-    Returns: float64 array of shape (n,), in bit/s; the bits are those of the IP packet and of the overhead that the
-        link counts.
+    pair: (str, str). The source and destination station.
+    edges_ns: int64 array of shape (n + 1,), strictly increasing. The edges of the bins.
+    links: The link values of the timeline, if the caller has them already.
+    Returns: float64 array of shape (n,), in bit/s. The bits include the IP packet and the overhead that the link
+        counts.
     """
     links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -65,13 +64,12 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Mean rate of the slowest link from `start_ns` to `end_ns`, in bit/s, weighted by time. The rate counts as 0 while
-    there is no path.
+    """Return the mean rate of the slowest link from `start_ns` to `end_ns`, in bit/s, weighted by time. The rate is 0
+    while there is no path.
 
-    From each route change to the next, the slowest link is the link of the path with the smallest mean rate.
+    Between two route changes, the slowest link is the path's link with the smallest mean rate.
 
-    Returns: The mean. None if the time is empty, if there are no routes, or if for a part of the time no link of the
-        path has a rate limit.
+    Returns: The mean. None means an empty time, no routes, or a path without rate limit for a part of the time.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -80,11 +78,11 @@ def mean_path_capacity(
 
 
 def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the slowest link in each bin; nan where no link has a rate limit. If the route changes within a bin,
-    the bin is divided there.
+    """Return the mean rate of the slowest link in each bin. nan means that no link has a rate limit. A route change
+    within a bin divides the bin.
 
     edges_ns: int64 array of shape (n + 1,), strictly increasing
-    Returns: float64 array of shape (n,), bit/s; 0 where there is no path
+    Returns: float64 array of shape (n,), bit/s. A bin without a path has 0.
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
@@ -109,12 +107,12 @@ def below_capacity_ratio(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
-    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of the capacity of its path.
+    """Return the share of a flow's life in which its goodput was below `BELOW_RATIO` of its path's capacity.
 
-    The share is computed over complete seconds of the run's clock; a second must lie within the flow's life and within
-    its samples. The capacity of a second is the mean rate of the slowest link of the path in force. If the path changes
-    during a second, each path is weighted by its part of the second. Seconds in which the capacity is 0 are left out.
-    The result is None if no link has a rate limit, or if no complete second was sampled.
+    The share covers complete seconds of the run's clock. A second must lie within the flow's life and its samples. The
+    capacity of a second is the mean rate of the slowest link of the path in force. If the path changes during a second,
+    each path is weighted by its part of the second. Seconds in which the capacity is 0 are left out. The result is None
+    if no link has a rate limit, or if no complete second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
@@ -145,14 +143,14 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload rate of a flow with full segments that uses the path's capacity completely during its life, and the
-    flow's goodput divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
+    """Return the payload rate of full segments that fill the path's capacity during a flow's life, and the flow's
+    goodput divided by it. The capacity is the whole path's capacity, even if other flows use a part of it.
 
-    pair: (str, str). Source and destination of the flow.
-    lived: The result of `life(...)` for the flow.
-    goodput_bps: Mean goodput of the flow during its life, counted in order at the receiver.
-    ip_bytes, ip_header_bytes: Length of the flow's full packets (`network.mtu`), and of their IP header.
-    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; a value is None if it is unknown.
+    pair: (str, str). The source and destination of the flow.
+    lived: The flow's `life(...)`.
+    goodput_bps: The mean goodput of the flow during its life, counted in order at the receiver.
+    ip_bytes, ip_header_bytes: The length of the flow's full packets (`network.mtu`), and of their IP header.
+    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`. None means unknown.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
@@ -170,14 +168,13 @@ def capacity_scalars(
 def payload_ratio(
     tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES, ip_header_bytes: int = IPV4_HEADER_BYTES
 ) -> float:
-    """Payload of a full segment, as a share of the bytes that a link counts for it. With timestamps and an overhead of
-    14 bytes, 1448 of 1514 bytes are payload.
+    """Return the payload of a full segment as a share of the bytes that a link counts for it. With timestamps and an
+    overhead of 14 bytes, 1448 of 1514 bytes are payload.
 
-    The segment size is the largest one in the samples of the sender's socket (`snd_mss_bytes`, the kernel's
-    `tcpi_snd_mss`).
+    The segment size is the largest in the sender's socket samples (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
-    overhead_bytes: Number of bytes that a link counts in addition to an IP packet.
-    ip_bytes, ip_header_bytes: Length of a full IP packet, and of its IP header.
+    overhead_bytes: The number of bytes that a link counts in addition to an IP packet.
+    ip_bytes, ip_header_bytes: The length of a full IP packet, and of its IP header.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
@@ -194,10 +191,10 @@ def payload_ratio(
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Bytes per packet that links add to the IP length, on a pair's first path; 14 if the timeline gives no number.
+    """Return the bytes per packet that links add to the IP length, on a pair's first path. The default is 14 if the
+    timeline gives no number.
 
-    If links count different numbers of bytes, the largest number is used. The payload's share of a packet may therefore
-    be too low, but never too high.
+    If links differ, the largest number is used. The payload's share may be too low, but never too high.
     """
     told = tables.link_overheads_bytes
     # The links of one path are enough, because all links of a medium have the same overhead.

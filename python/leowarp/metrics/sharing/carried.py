@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that no flow delivers more during its life than its last link with a rate limit carried in that time. If a flow
-delivers more, the run is invalid, and `check_carried` raises an error.
+"""Check that no flow delivers more during its life than its last link with a rate limit carried. Otherwise, the run is
+invalid, and `check_carried` raises an error.
 
-Each packet that arrives has passed the last link with a rate limit before its host, and packets of a flow pass this
-link only after the flow has begun. During a flow's life, the payload with its headers therefore has two upper limits.
-One is what the last link can carry at its rate, and the other is what this link counted. The check covers the whole
-life of a flow, not shorter windows. In a short window, a flow may deliver more than its link carried, because waiting
-data count when a missing packet arrives.
+Each packet that arrives has passed the last link with a rate limit after the flow began. The payload with its headers
+has two upper limits during the flow's life. The first limit is what the link can carry at its rate, and the second is
+what the link counted. The check covers the whole life of a flow. In a short window, a flow may deliver more, because
+waiting data count when a missing packet arrives.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
 
 _HEADER_BYTES = {"tcp": 20}
 _OTHER_HEADER_BYTES = 8
-"""Smallest number of bytes that a packet adds to its payload and IP header: 20 for TCP without options, 8 for UDP and
-ICMP echo."""
+"""The minimum bytes that a packet adds to its payload and IP header: 20 for TCP without options, 8 for UDP and ICMP
+echo."""
 
 _ROUNDING_NS = 1
-"""Tolerance per packet: queueing disciplines send packets at whole nanoseconds, and netem rounds the transmission time
-down."""
+"""The tolerance per packet. Queueing disciplines send packets at whole nanoseconds, and netem rounds the transmission
+time down."""
 
 
 def check_carried(
@@ -43,9 +42,9 @@ def check_carried(
     """Check every flow of a run.
 
     flows: The plan's flows, followed by the connections of programs.
-    links: Link values of the tables' timeline.
-    ip_bytes, ip_header_bytes: Length of a full packet (`network.mtu`), and of its IP header.
-    Raises TraceError if a flow delivered more than its last link carried. The message lists all such flows.
+    links: The link values of the timeline.
+    ip_bytes, ip_header_bytes: The length of a full packet (`network.mtu`), and of its IP header.
+    Raises TraceError if a flow delivered more than its last link carried. The message lists all of these flows.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []
@@ -71,21 +70,21 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """Data that a flow delivered during its life: payload, the smallest number of packets that can contain it, and the
-    size of a packet's shortest headers."""
+    """The data that a flow delivered during its life: payload, fewest possible packets, and shortest headers of a
+    packet."""
 
     payload_bytes: float
     pkts: float
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """Number of bits that a link counts if it carries the flow's data and adds an overhead to each IP packet."""
+        """Return the bits that a link counts for the flow's data with an overhead per IP packet."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """Data that a flow delivered. None if the amount is unknown, or for a program flow, whose connections are separate
-    flows."""
+    """Return the data that a flow delivered. None means an unknown amount, or a program flow, whose connections are
+    separate flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -98,7 +97,7 @@ def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip
 
 @dataclass(frozen=True)
 class _Carried:
-    """Upper limit on the bits that the last links of a flow carried during its life."""
+    """An upper limit on the bits that the last links of a flow carried during its life."""
 
     where: str
     bits: float
@@ -106,8 +105,7 @@ class _Carried:
 
 
 class _LastLinks:
-    """For each destination: the last link directions with a rate limit before the destination, and the bits that these
-    directions carried."""
+    """The last link directions with a rate limit before each destination, and the bits that they carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
@@ -129,7 +127,7 @@ class _LastLinks:
         self._most: dict[tuple[Pair, int, int], tuple[float, float]] = {}
 
     def carried(self, source: str, destination: str, lived: Life, load: _Load) -> _Carried | None:
-        """Upper limit on the bits that reached a destination during a flow's life; None if there is no limit."""
+        """Return an upper limit on the bits that reached a destination during a flow's life, or None."""
         last = self._of(source, destination, lived)
         if not last:
             return None
@@ -140,8 +138,8 @@ class _LastLinks:
         return _Carried(where, bits, overhead) if math.isfinite(bits) else None
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
-        """On each possible path of a flow's packets, the last direction with a rate limit; None if no direction limits
-        the packets."""
+        """Return the last direction with a rate limit on each possible path of a flow's packets. None means that no
+        direction limits the packets."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
             # If the flow has only one path during its life, all its packets use this path.
@@ -153,15 +151,16 @@ class _LastLinks:
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
-        """The paths that were in force during a flow's life, each path once."""
+        """Return the paths that were in force during a flow's life, each path once."""
         routes = pair_routes(self._tables, (source, destination))
         t_ns = routes["t_ns"].to_numpy(dtype="int64")
         first, end = np.searchsorted(t_ns, [lived.start_ns, lived.stop_ns], side="right")
         return list(dict.fromkeys(routes["path"].iloc[max(first - 1, 0) : end]))
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
-        """Last directions with a rate limit before a destination; behind them, a path without rate limits leads to the
-        destination. None if a path without rate limits leads from the source to the destination."""
+        """Return the last directions with a rate limit before a destination. From there, a path without rate limits
+        leads to the destination. None means that a path without rate limits leads from the source to the
+        destination."""
         if destination not in self._gates:
             host = host_node(destination)
             reached, gates = [host if host in self._into else destination], []
@@ -176,7 +175,8 @@ class _LastLinks:
         return None if is_open else self._gates[destination]
 
     def _bits(self, link: Pair, lived: Life, load: _Load) -> float:
-        """Upper limit on the bits that a direction carried during a flow's life; infinite if there is no limit."""
+        """Return an upper limit on the bits that a direction carried during a flow's life. The limit may be
+        infinite."""
         key = (link, lived.start_ns, lived.stop_ns)
         if key not in self._most:
             self._most[key] = self._by_rate(link, lived)
@@ -186,8 +186,8 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Bits that a direction can carry at its rate during a flow's life, and its highest rate; the bits are infinite
-        if there is no rate limit, or if no limit can be computed."""
+        """Return the bits that a direction can carry at its rate during a flow's life, and its highest rate. The bits
+        are infinite without a rate limit, or if no limit can be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no flow delivers more than its last link carried: unmodified synthetic runs pass the check, and modified
-runs fail."""
+"""No flow delivers more than its last link carried. Unmodified synthetic runs pass the check, and modified runs
+fail."""
 
 import dataclasses
 
@@ -30,7 +30,7 @@ def check(run, plan=None, **changed):
 
 @pytest.fixture(scope="module")
 def full():
-    """A run with a transfer that fills its links for one second, and a flow that is cut off by the end of the run."""
+    """Return a run with a transfer that fills its links for one second, and a flow that the run's end cuts off."""
     size = RATE_BPS // 8 * 1448 // 1514
     return star([Transfer("A", "B", 0, MS, size_bytes=size), Transfer("C", "D", 0, 2 * MS)], RATE_BPS, 2 * S)
 
@@ -94,7 +94,8 @@ def test_a_link_that_does_not_count_as_netem_is_taken_by_its_rate(full):
 
 
 def rates(full, *steps):
-    """The timeline with other rates from the hub to B, and no link totals, so that only the rates limit a flow."""
+    """Return the timeline with other rates from the hub to B. There are no link totals, so that only the rates limit a
+    flow."""
     timeline = full.tables.timeline
     other = timeline[~((timeline["event"] == "rate") & (timeline["b"] == "B") & (timeline["a"] == HUB)).to_numpy()]
     mine = pd.DataFrame([{"t_ns": t_ns, "event": "rate", "a": HUB, "b": "B", "rate_bps": rate} for t_ns, rate in steps])

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP flows that compete for a link, and the times at which they compete.
+"""The TCP flows that compete for a link, and when they compete.
 
-Two flows compete while both live and the paths of their data use the same direction of a link with a rate limit. Flows
-of the same ordered pair of stations always take the same path. Flows in opposite directions do not compete, because a
-link has a queue and a rate for each direction.
+Two flows compete while both live and their data use the same direction of a link with a rate limit. Flows of the same
+ordered pair of stations take the same path. Flows in opposite directions do not compete, because a link has a queue and
+a rate for each direction.
 
-Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life. If
-flows compete for a shorter time, a share would show how bursts of two flows alternate. The share could also describe a
-long flow by a short moment.
+Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life. A
+share over a shorter time would show how bursts of two flows alternate. The share could also describe a long flow by a
+short moment.
 
-Some connections do not compete: connections of programs with almost no data (`CONTROL_RATIO`), and iperf3's first
-connection, on which client and server negotiate the test.
+Connections of programs with almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection, which
+negotiates the test, does not compete either.
 """
 
 from __future__ import annotations
@@ -30,17 +30,16 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""1 s is several round trips of any path over LEO satellites."""
+"""The minimum time for which competitors compete. 1 s is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""Two flows are competitors only if they compete for at least this share of the longer of their two lives."""
+"""The minimum share of the longer of two lives for which competitors compete."""
 
 CONTROL_RATIO = 0.01
-"""A connection is a control connection if it has less than this share of the payload of its program's largest
-connection, in either direction."""
+"""The share of its program's largest payload, in either direction, below which a connection is a control connection."""
 
 Spans = np.ndarray
-"""Times as (from, until), where `until` is excluded: int64 array of shape (n, 2), in ns, disjoint, ascending."""
+"""The times as (from, until), where `until` is excluded: int64 array of shape (n, 2), in ns, disjoint, ascending."""
 
 ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 
@@ -49,10 +48,10 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, and the competitors of each.
 
-    lives: dict of flow number to Life. The dict contains the lives of all TCP flows.
-    controls: frozenset of int. Numbers of control connections, which do not compete.
-    rivals: dict of flow number to tuple of int. Numbers of the competitors of each TCP flow, ascending.
-    together: dict of flow number to Spans. Times at which a flow competed with all of its competitors at once.
+    lives: dict of flow number to Life. The lives of all TCP flows.
+    controls: frozenset of int. The numbers of control connections, which do not compete.
+    rivals: dict of flow number to tuple of int. The ascending numbers of the competitors of each TCP flow.
+    together: dict of flow number to Spans. The times at which a flow competed with all of its competitors at once.
     """
 
     lives: Mapping[int, Life]
@@ -61,12 +60,12 @@ class Competition:
     together: Mapping[int, Spans]
 
     def group(self, flow: int) -> tuple[int, ...]:
-        """Numbers of a flow and its competitors, ascending."""
+        """Return the ascending numbers of a flow and its competitors."""
         return tuple(sorted((flow, *self.rivals[flow])))
 
 
 def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
-    """TCP flows of a run that compete, and the times at which they compete.
+    """Return the TCP flows of a run that compete, and when they compete.
 
     flows: The plan's flows, followed by the connections of programs.
     """
@@ -106,7 +105,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
 
 
 def both(one: Spans, other: Spans) -> Spans:
-    """Times that are in both sets of time spans.
+    """Return the times that are in both sets of time spans.
 
     >>> both(np.array([[0, 10], [20, 30]]), np.array([[5, 25]])).tolist()
     [[5, 10], [20, 25]]
@@ -118,13 +117,13 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """Length in ns of the part of each time interval that is covered by the spans."""
+    """Return the length in ns of the part of each time interval that the spans cover."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 
 
 def _controls(tables: Tables) -> set[int]:
-    """Numbers of control connections of programs, and of the first connection of each iperf3."""
+    """Return the numbers of control connections of programs, and of the first connection of each iperf3."""
     found = set()
     by_program: dict[int, list[int]] = {}
     for connection in tables.connections:
@@ -139,7 +138,7 @@ def _controls(tables: Tables) -> set[int]:
 
 
 def _back_bytes(tables: Tables, number: int) -> float:
-    """Payload that was sent back to the source of a flow."""
+    """Return the payload that was sent back to the source of a flow."""
     bins = tables.of_flow("bins", number)
     if "delivered_bytes" not in bins:
         return 0.0
@@ -147,7 +146,7 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """Link directions with a rate limit that the data of each pair of stations use, over time."""
+    """The rate-limited link directions that the data of each pair of stations use, over time."""
 
     def __init__(self, tables: Tables, links: LinkValues) -> None:
         self._tables, self._links = tables, links
@@ -155,7 +154,7 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Times at which the paths of two pairs of stations have a direction in common. The result is the whole run if
+        """Return when the paths of two pairs of stations have a direction in common. The result is the whole run if
         `one` equals `other`."""
         if one == other:
             return ALWAYS

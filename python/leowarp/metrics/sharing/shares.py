@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How competing flows share their path: each flow's share of the total goodput, and Jain's index of fairness.
+"""Each competing flow's share of the total goodput, and Jain's index of fairness.
 
-`metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its goodput in order at
-the receiver, divided by the sum of its own and its competitors' goodput. Goodput is measured only over times at which
-the flow competes with all its competitors. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all
-rates are equal, and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index
-if all its competing flows form one group, in which each flow competes with every other flow.
+`metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its in-order goodput,
+divided by the sum of its own and its competitors' goodput. Only times at which the flow competes with all its
+competitors count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all rates are equal, and 1/n
+if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing
+flows form one group, in which each flow competes with every other flow.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
-"""Bin length of the series. In bins shorter than a few round trips, a share would show how bursts of the flows
+"""The length of the bins of the series. A bin shorter than a few round trips would show how bursts of the flows
 alternate."""
 
 
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
-    """Jain's index; None without rates, or if all rates are 0.
+    """Return Jain's index. None means that there are no rates, or that all are 0.
 
-    rates: Rates in any unit, not negative.
+    rates: The rates in any unit, not negative.
 
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
@@ -51,16 +51,16 @@ NOT_TOGETHER = "its competitors never all ran for 1 s and a tenth of the longest
 NOT_SAMPLED = "sockets were not sampled while it competed"
 NOTHING = "neither it nor its competitors got anything"
 SEVERAL = "the TCP flows compete in several groups, or not each with each: see their shares"
-"""Reasons for a missing share or index, as text for the summary."""
+"""The reasons for a missing share or index, as text for the summary."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How the TCP flows of a run shared their paths.
+    """The goodput shares of the TCP flows of a run.
 
-    ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. Reason why the share is missing. The reason is None if the flow has a
-        share, or if the run has at most one TCP flow.
+    ratio: dict of flow number to float or None. The share of each TCP flow, 0 to 1.
+    reason: dict of flow number to str or None. The reason why the share is missing. None means that the flow has a
+        share, or that the run has at most one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `from_s` and `until_s`, between which the flows
         competed, and `reason`. A value that does not apply is None.
     """
@@ -71,9 +71,9 @@ class Shares:
 
 
 def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
-    """Shares of the TCP flows of a plan.
+    """Return the shares of the TCP flows of a plan.
 
-    links: Link values of the tables' timeline, if the caller has them already.
+    links: The link values of the timeline, if the caller has them already.
     """
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
     ratio: dict[int, float | None] = dict.fromkeys(numbers)
@@ -104,8 +104,8 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Jain's index of the run's competing flows, if they form one group in which each flow competes with every other
-    flow."""
+    """Return Jain's index of the run's competing flows, if they form one group in which each flow competes with every
+    other flow."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
@@ -128,13 +128,13 @@ def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
 
 
 def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
-    """Whether flows compete for long enough to give meaningful shares."""
+    """Return whether flows compete for long enough to give meaningful shares."""
     longest_ns = max(found.lives[number].stop_ns - found.lives[number].start_ns for number in group)
     return int(np.diff(spans).sum()) >= max(LEAST_NS, LEAST_RATIO * longest_ns)
 
 
 class _Rates:
-    """In-order goodput of flows over the times in which they compete."""
+    """The in-order goodput of flows over the times in which they compete."""
 
     def __init__(self, tables: Tables, found: Competition) -> None:
         self._tables, self._lives = tables, found.lives
@@ -142,7 +142,7 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """Goodput of each flow of a group in bit/s. None if the goodput of any flow of the group is unknown."""
+        """Return the goodput of each flow of a group in bit/s. None means that the goodput of a flow is unknown."""
         rates = []
         times = spans.tobytes()
         for number in group:
@@ -169,7 +169,7 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Instants from a flow's start to its end, and the number of bytes received in order by each instant; None if the
+    """Return instants from a flow's start to its end, and the bytes received in order by each. None means that the
     bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
@@ -180,13 +180,14 @@ def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.n
 
 
 def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int = SHARE_BIN_NS) -> pd.DataFrame:
-    """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
+    """Return the goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow
+    by flow.
 
-    A flow has a row for each bin that lies within its life. Share and index are computed over the flow and those of its
-    competitors that live during the whole bin. Share and index are null if no competitor lives during the whole bin.
+    A flow has a row for each bin that lies within its life. The share and index cover the flow and the competitors that
+    live during the whole bin. Both are null if no competitor lives during the bin.
 
-    flows: `plan.flows`; only TCP flows have rows.
-    bin_ns: Length of a bin.
+    flows: The `plan.flows`, of which only TCP flows have rows.
+    bin_ns: The length of a bin.
     """
     found = competition(tables, flows, end_ns, link_values(tables))
     pieces = []
@@ -224,15 +225,15 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number of bytes received in order at each sample; the arrays begin with 0 at the flow's start."""
+    """Return the bytes received in order at each sample. The arrays begin with 0 at the flow's start."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:
-    """`t_ns, jain_index` of each bin of `share_series`. If a bin has several groups of flows, the value is the smallest
-    index of these groups; nan where no flows compete."""
+    """Return `t_ns, jain_index` of each bin of `share_series`. Of several groups of flows in a bin, the smallest index
+    counts. nan means that no flows compete."""
     return series.groupby("t_ns", as_index=False)["jain_index"].min()
 
 
@@ -243,4 +244,4 @@ SERIES_NUMBERS = {
     "share_ratio": "part of the goodput of the flow and its competitors that run through the second",
     "jain_index": "Jain's index over the flow and its competitors that run through the second",
 }
-"""Columns of `share_series` with their meaning."""
+"""The columns of `share_series` with their meaning."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of shares and Jain's index on synthetic runs, compared with the runs' packets: only competing flows count, and
-only while they compete."""
+"""The shares and Jain's index of synthetic runs, compared with the runs' packets. Only competing flows count, and only
+while they compete."""
 
 import dataclasses
 
@@ -30,7 +30,7 @@ def found(run, **changed):
 
 
 def got_bps(run, flow, from_ns, until_ns):
-    """Goodput of a flow between two instants, computed from its packets."""
+    """Return the goodput of a flow between two instants, computed from its packets."""
     low, high = in_order_bytes(run.data[run.data["flow"] == flow], np.array([from_ns, until_ns]))
     return float(high - low) * 8e9 / (until_ns - from_ns)
 
