@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of leowarp that run in the guest like a user's own programs, and write their measurements to
+"""The programs of leowarp that run in the guest like a user's own programs, and write their measurements to
 `measures.jsonl`.
 
 The programs need only Python 3.11 and its standard library: `python3 {applications} page ...` in a scenario's flow,
@@ -10,4 +10,4 @@ because these programs run in the guest's own Python.
 from pathlib import Path
 
 LAUNCHER = Path(__file__).resolve().parent / "launch.py"
-"""Path that replaces `{applications}` in a scenario."""
+"""The path that replaces `{applications}` in a scenario."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts one of the programs: `python3 launch.py serve|transactions|page|video|frames ...`; each program has
+"""Start one of the programs: `python3 launch.py serve|transactions|page|video|frames ...`. Each program has
 `--help`."""
 
 import sys

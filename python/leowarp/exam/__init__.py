@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exam of a congestion control. Cases are defined in data files, the study engine makes the runs, and each verdict
+"""The exam of a congestion control. Data files define the cases, and the study engine makes the runs. Each verdict
 names the packets or samples on which it is based.
 
 >>> take(Subject("cubic")).counts                   # doctest: +SKIP

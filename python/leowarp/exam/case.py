@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case of an exam: a scenario, changes to the scenario, a rule with a limit, and the sources of rule and limit."""
+"""A case of an exam: a scenario with changes, a rule with a limit, and the sources of rule and limit."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from leowarp.exam.measures import MEASURES, Measure, in_words
 _FOLDER = Path(str(resources.files("leowarp.exam")))
 SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of the BBR draft, for any algorithm",
           "leo": "Low Earth orbit"}  # fmt: skip
-"""Headings of the suites of cases, by the name of the suite's file in `cases/`, in the order of the page."""
+"""The headings of the suites of cases, by the name of the suite's file in `cases/`, in the order of the page."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
-"""All keys that the table of a case may have."""
+"""The keys that the table of a case may have."""
 
 
 @dataclass(frozen=True)
 class Rule:
     """A measure and the limit for its value.
 
-    measure: Name of the measure, a key of `MEASURES`.
-    arguments: Arguments of the measure's function, parsed.
-    sense: "at least" or "at most"; "measured" if there is no limit.
-    limit: Limit in the base unit of the measure; None if there is none.
-    source: Publication from which the limit comes, or leowarp itself. If there is no limit: the reason why there is
-        none.
+    measure: The name of the measure, a key of `MEASURES`.
+    arguments: The parsed arguments of the measure's function.
+    sense: The word "at least" or "at most", or "measured" if there is no limit.
+    limit: The limit in the base unit of the measure. None means that there is no limit.
+    source: The publication from which the limit comes, or leowarp itself. If there is no limit, `source` has the
+        reason.
     """
 
     measure: str
@@ -42,12 +42,12 @@ class Rule:
 
     @property
     def how(self) -> Measure:
-        """Function and unit of the measure."""
+        """Return the function and unit of the measure."""
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value is within the limit. None, which stands for a value that was never reached, is not within the
-        limit."""
+        """Return whether a value is within the limit. None stands for a value that was never reached, and is not within
+        the limit."""
         if self.limit is None:
             return True
         if value is None:
@@ -55,7 +55,7 @@ class Rule:
         return value >= self.limit if self.sense == "at least" else value <= self.limit
 
     def in_words(self) -> str:
-        """The limit with its unit: `at least 80 %`."""
+        """Return the limit with its unit, such as `at least 80 %`."""
         return "–" if self.limit is None else f"{self.sense} {in_words(self.how.quantity, self.limit)}"
 
 
@@ -63,12 +63,12 @@ class Rule:
 class Case:
     """A case of the exam.
 
-    key: Name of the case: letters, digits and dashes.
+    key: The name of the case: letters, digits and dashes.
     suite: One of `SUITES`.
-    asked: Document that requires the case, and how the case implements the requirement.
-    set: Dotted keys of the scenario, each with its new value.
-    under_exam: Numbers of the flows that use the algorithm that is examined.
-    control: Algorithm that the flows `under_exam` use in a second run, the control run; None if there is no control
+    asked: The document that requires the case, and how the case implements the requirement.
+    set: The dotted scenario keys, each with its new value.
+    under_exam: The numbers of the flows that use the examined algorithm.
+    control: The algorithm that these flows use in a second run, the control run. None means that there is no control
         run. With a control run, the measure compares both runs.
     """
 
@@ -83,12 +83,13 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Changes to the scenario if `algorithm` is examined: dotted keys, each with its new value."""
+        """Return the changes to the scenario if `algorithm` is examined, by dotted key."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases in the order of the page. With `names`, only cases whose name or whose suite's name is in `names`.
+    """Return all cases in the order of the page. With `names`, only cases with their own or their suite's name in
+    `names` are returned.
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """
@@ -101,7 +102,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 
 def left_out() -> list[tuple[str, str]]:
-    """Cases of published suites that the exam does not include, each with the reason."""
+    """Return the cases of published suites that the exam does not include, each with the reason."""
     found = []
     for suite in SUITES:
         found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
@@ -119,7 +120,8 @@ def _of_file(suite: str) -> list[Case]:
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     """Build a case from its table in a TOML file.
 
-    Raises ScenarioError if the table is wrong. This would be a bug, because the files belong to leowarp, and a test
+    Raises ScenarioError if the table is wrong. A wrong table would be a bug, because the files belong to leowarp, and a
+    test
         reads all of them.
     """
     key = entry.get("id", "?")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares several exams by the number of passed cases and by ranks of the algorithms."""
+"""Compare several exams by the number of passed cases and by ranks of the algorithms."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from leowarp.exam.verdict import spread_in_words
 from leowarp.report import html
 
 MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
-"""Measures for which a larger value is better. For all other measures, a smaller value is better."""
+"""The measures for which a larger value is better. For all other measures, a smaller value is better."""
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Rank of each algorithm in a case; rank 1 is the best. Algorithms with equal values share the mean of their ranks.
+    """Return the rank of each algorithm in a case. Rank 1 is the best. Algorithms with equal values share the mean of
+    their ranks.
 
     Values are equal if they are printed alike (three digits). An algorithm that never reached a value has the last
     rank.
@@ -38,9 +39,9 @@ def _key(row: dict[str, Any], sign: float) -> float:
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Mean rank of each algorithm in each suite, over the cases that all the exams have.
+    """Return the mean rank of each algorithm in each suite, over the cases that all the exams have.
 
-    Returns: For each suite, a dict with the mean rank of each algorithm.
+    Returns: A dict with the mean rank of each algorithm, for each suite.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -52,8 +53,8 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. The result is
-    empty if there is only one seed.
+    """Return the smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. The
+    result is empty if there is only one seed.
 
     The mean rank for a seed is computed from the values of all algorithms with this seed.
     """
@@ -77,7 +78,7 @@ def _with_seed(document: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float]], spread: Mapping[str, Any]) -> str:
-    """A mean rank in a suite as text; if there are several seeds, with the range over the seeds: `1.52 (1.45 to
+    """Return a mean rank in a suite as text. With several seeds, the text has the range over the seeds: `1.52 (1.45 to
     1.6)`."""
     if name not in ranked[suite]:
         return "–"
@@ -88,9 +89,9 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 
 
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
-    """The page that compares exams, as HTML.
+    """Return the page that compares exams, as HTML.
 
-    documents: Result of `Exam.document` for each exam, by the heading of the exam's column.
+    documents: The result of `Exam.document` for each exam, by the heading of the exam's column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the figure of a case: goodput beside the path's capacity, and round-trip time. A vertical line marks the time
-of the packet or sample that decided the verdict.
+"""Draw the figure of a case: goodput beside the path's capacity, and round-trip time. A vertical line marks the time of
+the packet or sample that decided the verdict.
 
 The figure is written directly as SVG, because matplotlib would be slow for the hundred figures of an exam.
 """
@@ -18,14 +18,14 @@ from leowarp.exam.verdict import Judged, opened
 from leowarp.results.run import Run
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Colours of the first four flows (from Okabe and Ito's palette). Further flows are grey."""
+"""The colours of the first four flows (from Okabe and Ito's palette). Further flows are grey."""
 PANEL_W, PANEL_H, LEFT, TOP, BOTTOM, GAP = 360, 130, 46, 18, 26, 20
 MOST_BINS = 200
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line in a panel: times in s, values in the panel's unit, colour and dashes."""
+    """A line in a panel, with times in s, values in the panel's unit, colour and dashes."""
 
     t_s: np.ndarray
     values: np.ndarray
@@ -34,7 +34,7 @@ class Line:
 
 
 def figure_svg(judged: Judged) -> str:
-    """The figure of a case as an `<svg>` element; "" if there is no run."""
+    """Return the figure of a case as an `<svg>` element, or "" if there is no run."""
     if judged.run is None:
         return ""
     run = opened(judged.run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files of an exam: `exam.json`, `junit.xml` and the page."""
+"""Write the files of an exam: `exam.json`, `junit.xml` and the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     """Write all files into the exam's directory.
 
     command: The command line that repeats the exam, for the page.
-    baseline: Document of an earlier exam, with which the page compares the new one.
+    baseline: The document of an earlier exam, with which the page compares the new exam.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())

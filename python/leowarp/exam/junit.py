@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes an exam as JUnit XML, for CI services. Each case of the exam is a test case, in the schema of Jenkins' xunit
+"""Write an exam as JUnit XML, for CI services. A case of the exam is a test case, in the schema of Jenkins' xunit
 plugin."""
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from leowarp.exam.verdict import Judged
 
 
 def junit_text(exam: Exam) -> str:
-    """The exam as XML text. A case without a limit is a passed test, and its output says that it was only measured."""
+    """Return the exam as XML text. A case without a limit is a passed test, and its output says that it was only
+    measured."""
     top = ElementTree.Element("testsuites", name=f"leowarp exam {exam.subject.algorithm}")
     for suite in SUITES:
         mine = [each for each in exam.judged if each.case.suite == suite]

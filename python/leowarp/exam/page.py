@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the page of an exam. The page has the failed cases first, then a table that compares other algorithms, then a
+"""Write the page of an exam. The failed cases come first, followed by a table that compares other algorithms, and a
 card for each case."""
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from leowarp.exam.verdict import Judged, spread_in_words
 from leowarp.report import html
 
 CLASSES = {"pass": "holds", "fail": "fails", "measured": "unknown"}
-"""For each verdict: the CSS class that gives its colour on the page."""
+"""The CSS class that gives each verdict its colour on the page."""
 
 
 def page_text(
     exam: Exam, command: str, beside: Mapping[str, dict[str, Any]], baseline: dict[str, Any] | None,
     figures: Mapping[str, str],
 ) -> str:  # fmt: skip
-    """The page of an exam as HTML.
+    """Return the page of an exam as HTML.
 
     command: The command line that repeats the exam.
-    beside: Result of `Exam.document` for each of the other algorithms; each algorithm is a column of the table.
-    baseline: Document of an earlier exam, with which the page compares this one.
+    beside: The result of `Exam.document` for each of the other algorithms. Each algorithm is a column of the table.
+    baseline: The document of an earlier exam, with which the page compares this exam.
     figures: The figure of each case as SVG, by the case's name.
     """
     counts = ", ".join(

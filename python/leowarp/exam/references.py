@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored results of the kernel's own algorithms, with which the page compares an exam.
+"""The stored results of the kernel's own algorithms, with which the page compares an exam.
 
-`python -m leowarp.exam.references DIR...` stores the results of the exams in these directories; it is run after cases
-or results have changed. For an exam with several seeds, the command stores the values and verdicts of all seeds.
+`python -m leowarp.exam.references DIR...` stores the results of the exams in these directories. Run it after cases or
+results have changed. For an exam with several seeds, the command stores the values and verdicts of all seeds.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from leowarp.base import plainfiles
 from leowarp.exam.taken import read
 
 ALGORITHMS = ("cubic", "reno", "bbr", "bbr3")
-"""Algorithms whose results are in `stored/`, in the order of the page. bbr3 is the BBR in the kernel 6.12+bbr3."""
+"""The algorithms whose results are in `stored/`, in the order of the page. bbr3 is the BBR in the kernel 6.12+bbr3."""
 KEPT = ("case", "suite", "verdict", "value", "value_in_words", "limit", "limit_in_words", "decided", "at_ns")
-"""Keys of a case's row that are stored. The paths of runs are not stored, because they are valid only on the machine
-that took the exam."""
+"""The keys of a case's row that are stored. The paths of runs are left out, because they are valid only on the machine
+of the exam."""
 KERNEL = ("kernel", "linux_version", "linux_sha256")
-"""Keys of the kernel's description that are stored."""
+"""The keys of the kernel's description that are stored."""
 _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """The stored document of each algorithm, by the algorithm's name. A document has the form of `Exam.document`, with
-    fewer keys per case."""
+    """Return the stored document of each algorithm, by the algorithm's name. A document has the form of
+    `Exam.document`, with fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 
 
 def store(document: dict[str, Any]) -> Path:
-    """Store the results of an exam. Return the path of the written file."""
+    """Store the results of an exam, and return the path of the written file."""
     name = "bbr3" if "bbr3" in str(document["kernel"]["kernel"]) else document["algorithm"]
     kept = {key: document[key] for key in ("schema", "algorithm", "leowarp_version", "counts")}
     kept["kernel"] = {key: document["kernel"][key] for key in KERNEL}
@@ -45,7 +45,7 @@ def store(document: dict[str, Any]) -> Path:
 
 
 def store_seeds(document: dict[str, Any]) -> Path:
-    """Store the values and verdicts of an exam with several seeds; return the path of the written file."""
+    """Store the values and verdicts of an exam with several seeds, and return the path of the written file."""
     rows = [f"{json.dumps(row['case'])}: {json.dumps(row['seeds'])}" for row in document["cases"]]
     return _write(f"{document['algorithm']}-seeds.json", "{\n" + ",\n".join(rows) + "\n}\n")
 

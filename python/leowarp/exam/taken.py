@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of an exam: the examined algorithm, the verdicts, and the paths of files."""
+"""The result of an exam: the examined algorithm, the verdicts, and the paths of files."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ EXAM = "exam.json"
 PAGE = "index.html"
 JUNIT = "junit.xml"
 SCHEMA = 1
-"""Version of the format of `exam.json`."""
+"""The version of the format of `exam.json`."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The algorithm that is examined.
+    """The examined algorithm.
 
     Attributes
     ----------
     algorithm : str
-        Value of a flow's `congestion_control`.
+        The value of a flow's `congestion_control`.
     modules : tuple of Path
-        C files of kernel modules, which are compiled for the guest kernel.
+        The C files of kernel modules, which are compiled for the guest kernel.
     kernel : str or Path or None
-        Guest kernel to use instead of the default one.
+        The guest kernel to use instead of the default kernel.
     """
 
     algorithm: str
@@ -46,18 +46,18 @@ class Exam:
     Attributes
     ----------
     path : Path
-        Directory of the exam: it has `exam.json`, `index.html`, `junit.xml`, and `runs/`, the directory of the study
-            that made the runs.
+        The directory of the exam, with `exam.json`, `index.html`, `junit.xml`, and `runs/`. The study that made the
+            runs is in `runs/`.
     subject : Subject
     judged : tuple of Judged
-        Verdicts in the order of the cases.
+        The verdicts in the order of the cases.
     kernel : mapping
-        Description of the kernel, from the manifest of a run; empty if every run failed.
+        The description of the kernel, from the manifest of a run. It is empty if every run failed.
     leowarp_version : str
     warnings : tuple of str
-        Warnings of all runs; each text appears once.
+        The warnings of all runs, without duplicates.
     repeats : tuple of tuple of Judged
-        For each further seed: the verdicts, in the order of `judged`.
+        The verdicts of each further seed, in the order of `judged`.
     """
 
     path: Path
@@ -70,22 +70,23 @@ class Exam:
 
     @property
     def page(self) -> Path:
-        """Path of the exam's page."""
+        """Return the path of the exam's page."""
         return self.path / PAGE
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of cases for each verdict."""
+        """Return the number of cases for each verdict."""
         count = Counter(each.verdict for each in self.judged)
         return {verdict: count[verdict] for verdict in VERDICTS}
 
     @property
     def failed(self) -> list[Judged]:
-        """Cases with the verdict "fail"."""
+        """Return the cases with the verdict "fail"."""
         return [each for each in self.judged if each.verdict == "fail"]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Verdicts as rows of `exam.json`; with several seeds, each row has the values and verdicts of all seeds."""
+        """Return the verdicts as rows of `exam.json`. With several seeds, each row has the values and verdicts of all
+        seeds."""
         rows = [each.row(self.path) for each in self.judged]
         if self.repeats:
             for place, row in enumerate(rows):
@@ -97,7 +98,7 @@ class Exam:
         return rows
 
     def document(self) -> dict[str, Any]:
-        """Content of `exam.json` as a dict."""
+        """Return the content of `exam.json` as a dict."""
         return {
             "schema": SCHEMA,
             "algorithm": self.subject.algorithm,
@@ -111,12 +112,12 @@ class Exam:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Document of an earlier exam, read from the exam's directory or from its `exam.json`.
+    """Read the document of an earlier exam from its directory or its `exam.json`.
 
     Raises
     ------
     TraceError
-        If the file does not exist, or has a format of another version.
+        If the file does not exist, or has the format of another version.
     """
     file = path / EXAM if path.is_dir() else path
     if not file.exists():
@@ -128,12 +129,12 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The rows of a document, by the names of the cases."""
+    """Return the rows of a document, by case name."""
     return {row["case"]: row for row in document["cases"]}
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Cases whose verdict or value differs from an earlier exam: name, old result, new result.
+    """Return the cases whose verdict or value differs from an earlier exam: name, old result, new result.
 
     A case that only one of the two exams has is included.
     """

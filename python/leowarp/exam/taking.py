@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes an exam: makes a plan of each case, lets the study engine make the runs, decides the verdicts, and writes the
-files."""
+"""The steps of an exam: plans, runs by the study engine, verdicts, and files."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.version import VERSION
 
 STUDY = "runs"
-"""Folder in the exam's directory for the study that makes the runs."""
+"""The folder in the exam's directory for the study that makes the runs."""
 
 
 def take(
@@ -32,14 +31,14 @@ def take(
 ) -> Exam:  # fmt: skip
     """Take the exam of `subject`. Runs that already exist in the exam's directory are kept.
 
-    out: Directory of the exam; default: `exams/<algorithm>`.
-    only: Names of cases or suites; empty: all cases.
-    at_once: Number of parallel runs; default: the number of usable cores.
-    progress: See `run_study`.
+    out: The directory of the exam, by default `exams/<algorithm>`.
+    only: The names of cases or suites. An empty sequence means all cases.
+    at_once: The number of parallel runs, by default the number of usable cores.
+    progress: The progress as in `run_study`.
     trust: Whether a kernel and modules that a file names may run.
-    maker: The same as for `run_study`.
-    seeds: Number of seeds, from 1 on. Each further seed repeats every case with a larger `run.seed`; it grows by one
-        per seed. The verdicts come from the runs with the first seed, which is the seed in the scenarios.
+    maker: The maker as in `run_study`.
+    seeds: The number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is larger by one.
+        The verdicts come from the first seed, which is the seed in the scenarios.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
     Raises HostError if the machine does not meet a requirement. Runs that were complete before the error are kept.
     """
@@ -74,9 +73,9 @@ def take(
 
 
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
-    """Plans of a case: `<case>` is its plan, and `<case>.control` is the plan of the control run, if there is one.
+    """Return the plans of a case: `<case>` is its plan, and `<case>.control` is the control run's plan, if any.
 
-    seed_offset: Number to add to the scenario's `run.seed`.
+    seed_offset: The number to add to the scenario's `run.seed`.
     Raises ScenarioError if the kernel lacks the algorithm, or if the algorithm's name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
@@ -120,6 +119,6 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Description of the kernel, from the manifest of the first run that exists; empty if there is none."""
+    """Return the description of the kernel from the manifest of the first run that exists, or an empty dict."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests an exam without a guest: failures are listed, all other cases are judged, and all files agree."""
+"""Tests of an exam without a guest: failures are listed, all other cases are judged, and all files agree."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,8 +17,8 @@ from support.exams import exam_by_arithmetic
 
 @pytest.fixture
 def exam(tmp_path, monkeypatch):
-    """A function that takes the exam. `exam.begun()` is the number of runs that were started so far, and `exam.out` is
-    the exam's directory."""
+    """Return a function that takes the exam. `exam.begun()` is the number of runs that were started so far, and
+    `exam.out` is the exam's directory."""
     return exam_by_arithmetic(tmp_path, monkeypatch)
 
 

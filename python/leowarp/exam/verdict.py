@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdict on a case: the value, its limit, and the packet or sample on which the value is based."""
+"""The verdict on a case: the value, its limit, and the packet or sample on which the value is based."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ VERDICTS: tuple[Verdict, ...] = ("pass", "fail", "measured")
 class Judged:
     """A case with its verdict.
 
-    verdict: "pass" or "fail"; "measured" if the case has no limit. If the run failed, the verdict is "fail", even if
-        the case has no limit.
-    value: Value in the base unit of the measure. None if the run never reached the value that the measure seeks, or if
+    verdict: The verdict "pass" or "fail", or "measured" if the case has no limit. A failed run has the verdict "fail",
+        even if the case has no limit.
+    value: The value in the base unit of the measure. None means that the run never reached the sought value, or that
         there is no run.
-    decided: The packet or sample on which the value is based, as text. If the run failed, the run's error message.
-    at_ns: Time of the packet or sample, on the run's clock.
-    run: Directory of the run; None if there is none.
-    control: Directory of the control run; None if there is none.
+    decided: The packet or sample on which the value is based, as text. For a failed run, it is the error message.
+    at_ns: The time of the packet or sample, on the run's clock.
+    run: The directory of the run. None means that there is no run.
+    control: The directory of the control run. None means that there is no control run.
     """
 
     case: Case
@@ -41,7 +41,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The verdict as a row of `exam.json`. In the row, paths of runs are relative to `folder`."""
+        """Return the verdict as a row of `exam.json`. The row's paths of runs are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -66,9 +66,9 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in the directory `path`. Runs are cached, so that a run is read only once for successive cases.
+    """Return the run in the directory `path`. Runs are cached, so that a run is read only once for successive cases.
 
-    The cache holds only four runs, because the tables of a sender that never slows down take a hundred megabytes.
+    The cache holds only four runs, because the tables of a run may take a hundred megabytes.
     """
     return Run(path)
 
@@ -76,8 +76,9 @@ def opened(path: Path) -> Run:
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """Decide the verdict on a case.
 
-    made: Directory of the run, or the error because of which there is none.
-    control: Directory of the control run, or the reason why there is none; None if the case needs no control.
+    made: The directory of the run, or the error because of which there is no run.
+    control: The directory of the control run, or the reason why there is none. None means that the case needs no
+        control.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -93,7 +94,7 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
 
 
 def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
-    """The range of a value over the seeds, and how many seeds passed: `91.2 % to 94.3 %, 5 of 5 pass`.
+    """Return the range of a value over the seeds, and how many seeds passed: `91.2 % to 94.3 %, 5 of 5 pass`.
 
     row: A row of `Exam.document` with the key `seeds`.
     """
@@ -108,6 +109,5 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
 
 
 def _why(error: LeowarpError) -> str:
-    """First line of an error. The guest's last output is left out, because the console file of the run directory
-    contains it."""
+    """Return the first line of an error. The guest's last output is left out, because the console file contains it."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base round trips of slots: their distribution, and the probability that a reconfiguration does not change the
-base."""
+"""The base round trips of slots: their distribution, and the probability that a reconfiguration keeps the base."""
 
 from __future__ import annotations
 
@@ -11,27 +10,26 @@ from leowarp.fitting.estimate import Estimate, resampled
 from leowarp.fitting.slotted import Slotted
 
 QUANTILES = 11
-"""Number of quantiles of the base round trip: minimum, deciles, maximum."""
+"""The number of quantiles of the base round trip: minimum, deciles, maximum."""
 
 _APART = 0.02
-"""Step between the values of `base_kept` that are tried."""
+"""The step between the values of `base_kept` that are tried."""
 
 _SPARSE_ERROR_NS = 500_000.0
-"""Error of estimated base round trips that resampling does not show. Sparse probes seldom meet the smallest jitter, so
-base round trips are estimated 0.26 ms too high in the median of 87 simulated recordings (design/fit-coverage.py)."""
+"""The error of estimated base round trips that resampling does not show. Sparse probes seldom meet the smallest jitter.
+The estimates are 0.26 ms too high in the median of 87 simulated recordings (design/fit-coverage.py)."""
 
 _SHARES = np.arange(0.0, 0.96, _APART)
 _DRAWN = 4000
 
 
 def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int = 0) -> tuple[Estimate, ...]:
-    """Estimates of `base_rtts` and `base_kept`.
+    """Estimate `base_rtts` and `base_kept`.
 
-    probes: Probes of round trips.
-    over_base_ns: float64 array of shape (n,). Simulated delay above the base at the time of each probe, caused by the
-        fitted jitter. A slot's minimum of `over_base_ns` is the amount by which the slot's minimum delay exceeds its
-        base.
-    extra_ns: Part of the round trip that comes from other keys of the profile.
+    probes: The probes of round trips.
+    over_base_ns: float64 array of shape (n,). The simulated delay above the base at the time of each probe, caused by
+        the fitted jitter. Its minimum in a slot is the amount by which the slot's minimum delay exceeds the base.
+    extra_ns: The part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
     _, above_ns = probes.floors_ns(over_base_ns)

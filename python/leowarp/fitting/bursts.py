@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Length of loss bursts, estimated from the times at which a TCP transfer retransmits."""
+"""Estimate the length of loss bursts from the times of a TCP transfer's retransmissions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _BLOCK_NS = 5_000_000_000
 _LONGEST_INTERVAL_NS = 500_000_000
 _USUAL_RTT_NS = 60e6
 _OF_ROW = 0.1
-"""Minimum share of a row of segments that is assumed to survive the bursts. If bursts took more than nine tenths of
+"""The minimum share of a row of segments that is assumed to survive the bursts. If bursts took more than nine tenths of
 each row, all longer bursts would explain the losses equally well. In this case, the estimate is the shortest length
 that explains the losses."""
 _APART_RTTS = 2.0
-"""Retransmissions less than two round trips apart belong to one burst: TCP detects a loss after one round trip, and may
-retransmit the segment twice."""
+"""The distance, in round trips, below which retransmissions belong to one burst. TCP detects a loss after one round
+trip, and may retransmit the segment twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate of `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
+    """Estimate `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
 
-    Because of ACK clocking, the segments of a window leave in rows at the link's rate, with pauses between the rows. A
-    burst that falls into a pause loses no segment and is not observed. The estimate's note also gives the longer bursts
-    that would cause the observed losses if segments were sent evenly.
+    ACK clocking sends the segments of a window in rows at the link's rate, with pauses between the rows. A burst that
+    falls into a pause loses no segment and is not observed. The estimate's note also gives the longer bursts that would
+    cause the observed losses if segments were sent evenly.
 
-    access: Profile with the link's rate; the transfer itself only gives a lower bound of this rate.
+    access: The profile with the link's rate. The transfer itself gives only a lower bound of this rate.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not transfer.rate_bps.any():
@@ -88,7 +88,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
 
 def _bursts(seen: float, spans: float) -> float:
-    """Number of bursts, estimated from the number of observed bursts.
+    """Estimate the number of bursts from the number of observed bursts.
 
     The observed time is `spans` dead times long, and contains n bursts. A burst is observed only if no other burst
     began in the dead time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration. The largest

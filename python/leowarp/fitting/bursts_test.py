@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the estimated burst length, with transfers whose burst length is known."""
+"""Tests of the estimated burst length on transfers with known burst length."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ SPACING_NS = 8 * 1514 * SECOND_NS // 15_000_000
 
 
 def transfer(burst_ns: int, seed: int, *, told: bool = True) -> Transfer:
-    """A simulated transfer of 300 s in the uplink. Each round trip has a row of 20 segments at 15 Mbit/s; segments lost
-    in bursts are retransmitted one RTT later."""
+    """Return a simulated transfer of 300 s in the uplink. Each round trip has a row of 20 segments at 15 Mbit/s.
+    Segments lost in bursts are retransmitted one RTT later."""
     access = Access(loss_burst_ns=burst_ns)
     begins_ns, ends_ns = bursts_ns(access, "up", 0.004, seed=seed, duration_ns=300 * SECOND_NS)
     rows_ns = np.arange(0, 299 * SECOND_NS, RTT_NS, dtype=np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity: median and variation from a trace, or a lower bound from a TCP transfer."""
+"""The capacity: its median and variation from a trace, or a lower bound from a TCP transfer."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution that is truncated at two standard deviations, as the profile's
-levels are."""
+"""The standard deviation of a standard normal distribution that is truncated at two standard deviations, as the
+profile's levels are."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
-"""Bytes on the link per byte of payload, for full segments."""
+"""The bytes on the link per byte of payload, for full segments."""
 
 
 def fit_capacity(
     capacity: Capacity, way: str, access: Access, schedule: Schedule
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Median over slots, spread over slots, and spread within slots, from a trace of capacity."""
+    """Estimate the median over slots, the spread over slots, and the spread within slots, from a capacity trace."""
     key = "capacity" if way == "down" else "capacity_up"
     end_ns = max(capacity.end_ns, int(capacity.t_ns[-1]) + 1)
     t_ns = np.arange(int(capacity.t_ns[0]), end_ns, _WINDOW_NS, dtype=np.int64)
@@ -59,7 +59,7 @@ def fit_capacity(
 
 
 def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[list[Estimate], list[Untold]]:
-    """A lower bound of the capacity: the median over slots of the goodput that one flow reached in the best tenth of a
+    """Estimate a lower bound of the capacity. It is the median over slots of one flow's goodput in the best tenth of a
     slot's seconds."""
     key = "capacity" if transfer.way == "down" else "capacity_up"
     t_ns = transfer.t_ns - transfer.t_ns[0]
@@ -86,7 +86,7 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
 
 
 def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:
-    """Mean rate in each window, in bit/s; nan for windows in which the capacity is unlimited."""
+    """Return the mean rate in each window, in bit/s, with nan for an unlimited capacity."""
     rate_bps = np.where(capacity.rate_bps == UNSHAPED, np.nan, capacity.rate_bps.astype(np.float64))
     lengths_ns = np.diff(np.append(capacity.t_ns, end_ns)).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rate_bps * lengths_ns)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a profile, estimated from a recording: value, interval, and the data on which both are based."""
+"""A parameter of a profile, estimated from a recording: value, interval, and the data of both."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 RESAMPLES = 1000
-"""Number of bootstrap samples; with 1000 samples, the ends of a 99 % interval are accurate to 3 % of its width."""
+"""The number of bootstrap samples. With 1000 samples, the ends of a 99 % interval are accurate to 3 % of its width."""
 
 LEVEL = 0.99
-"""Nominal level of all intervals. Most intervals are approximations. Every interval is meant to contain the true value
-in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would reach this share only on average
+"""The nominal level of all intervals. Most intervals are approximations. Every interval is meant to contain the true
+value in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would reach this share only on average
 (design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
-"""Probability below an interval, and above it."""
+"""The probability below an interval, and above it."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimate of one key of the profile.
+    """An estimate of a key of the profile.
 
-    key: Name of the key in `[access]`.
+    key: The name of the key in `[access]`.
     value: A number in the key's stored unit (ns, bit/s, 0 to 1), a tuple of quantiles, or a word.
-    low, high: Ends of the 99 % interval; for a tuple of quantiles, one pair per quantile. None if no interval can be
-        computed; `note` has the reason.
-    count: Number of observations on which the estimate is based.
-    of: Kind of observations: slots, reconfigurations, probes, intervals.
-    note: Method of the estimate, and its limitations.
+    low, high: The ends of the 99 % interval. A tuple of quantiles has one pair per quantile. None means that no
+        interval can be computed. `note` has the reason.
+    count: The number of observations on which the estimate is based.
+    of: The kind of observations: slots, reconfigurations, probes, intervals.
+    note: The method of the estimate, and its limitations.
     """
 
     key: str
@@ -45,7 +45,8 @@ class Estimate:
     note: str
 
     def holds(self, truth: float) -> bool:
-        """Whether a value is inside the interval of this estimate, which must not be a tuple of quantiles."""
+        """Return whether a value is inside the interval of this estimate. The estimate must not be a tuple of
+        quantiles."""
         assert not isinstance(self.low, tuple)
         assert not isinstance(self.high, tuple)
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
@@ -53,15 +54,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A key that the recording does not determine, with the reason; the fitted profile has the initial value of this
-    key."""
+    """A scenario key that the recording does not determine, with the reason. The fitted profile keeps its initial
+    value."""
 
     key: str
     why: str
 
 
 def number(estimate: Estimate) -> float:
-    """The value of a key that is a single number."""
+    """Return the value of a key that is a single number."""
     assert not isinstance(estimate.value, tuple | str), f"{estimate.key} is no single number"
     return estimate.value
 
@@ -69,12 +70,12 @@ def number(estimate: Estimate) -> float:
 def resampled(
     values: NDArray[np.float64], statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], seed: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of the interval of a statistic, by resampling slots.
+    """Return the ends of the interval of a statistic, by resampling slots.
 
     Complete slots are resampled, because the delays within a slot belong to one path and are not independent.
 
     values: float64 array of shape (slots, ...)
-    statistic: Function from an array like `values` to an array of shape (k,) or a number.
+    statistic: A function from an array like `values` to an array of shape (k,) or a number.
     Returns low, high: float64 arrays of shape (k,) or ()
     """
     rng = np.random.default_rng(seed)
@@ -91,7 +92,7 @@ def resampled(
 
 
 def share_interval(hits: int, of: int) -> tuple[float, float]:
-    """The exact interval of a share of independent trials (Clopper and Pearson 1934)."""
+    """Return the exact interval of a share of independent trials (Clopper and Pearson 1934)."""
     low = float(beta.ppf(TAIL, hits, of - hits + 1)) if hits else 0.0
     high = float(beta.ppf(1.0 - TAIL, hits + 1, of - hits)) if hits < of else 1.0
     return low, high

@@ -32,15 +32,16 @@ _REPLAY_HINT = (
     "replayed by [measured] file = ... in a scenario"
 )
 _PUBLISHED_NS = 300_000_000
-"""An estimated phase within this distance of the published phase is assumed to equal it, because the clocks of
-recorders may be off by this much."""
+"""The distance from the published phase within which an estimated phase is assumed to equal it. The clocks of recorders
+may be off by this much."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """Estimates from one recording.
+    """The estimates from one recording.
 
-    description: Description of the recording's delays, with their schedule; None if the recording has no delays.
+    description: The description of the recording's delays, with their schedule. None means that the recording has no
+        delays.
     """
 
     source: str
@@ -51,9 +52,9 @@ class Told:
 
 @dataclass(frozen=True)
 class Fit:
-    """Parameters of a profile from some recordings.
+    """The parameters of a profile from some recordings.
 
-    recordings: Estimates from each recording.
+    recordings: The estimates from each recording.
     """
 
     profile: str
@@ -61,11 +62,11 @@ class Fit:
 
     @property
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
-        """The best estimate of each key, with the name of its recording; if several recordings determine a key, the one
-        with the most data is used.
+        """Return the best estimate of each key, with the name of its recording. The recording with the most data is
+        preferred.
 
         A transfer's retransmissions give only an upper bound of isolated loss. Its goodput gives only a lower bound of
-        capacity. Estimates from probes and traces therefore take precedence over estimates from transfers.
+        capacity. Estimates from probes and traces take precedence over estimates from transfers.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:
@@ -84,7 +85,7 @@ class Fit:
 
     @property
     def untold(self) -> dict[str, str]:
-        """Keys that no recording determines, with the reasons."""
+        """Return the keys that no recording determines, with the reasons."""
         chosen = self.chosen
         reasons = {one.key: one.why for told in self.recordings for one in told.untold}
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
@@ -102,11 +103,11 @@ _FITTED = (
 
 
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
-    """Estimate those parameters of the profile that the recordings determine.
+    """Estimate the parameters of the profile that the recordings determine.
 
-    measurements: Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
-    profile: Profile whose keys are estimated.
-    access: Initial values of the search; default: the values of `profile`.
+    measurements: The pings, irtt, iperf3 transfers and capacities. Each recording is evaluated separately.
+    profile: The profile whose keys are estimated.
+    access: The initial values of the search, by default the values of `profile`.
     Raises ScenarioError if no recording determines any key, because it is too short or its delays follow no schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
@@ -191,8 +192,8 @@ def _schedule(description: Description, access: Access, estimates: list[Estimate
 def _delays(
     measurement: Measurement, schedule: Schedule, access: Access, estimates: list[Estimate], untold: list[Untold]
 ) -> None:
-    """Estimates from probes: first the jitter of each measured direction, then base, losses and handovers of round
-    trips."""
+    """Estimate the jitter of each measured direction from probes. Base, losses and handovers of round trips are
+    estimated next."""
     one_way = measurement.down is not None and measurement.up is not None
     names = ("up", "down") if one_way else tuple(measurement.series)
     for name in names:
@@ -218,7 +219,7 @@ def _delays(
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Estimates of the keys that begin with one of the prefixes `beginnings`, as attributes of `Access`."""
+    """Return the estimates of keys with one of the prefixes `beginnings`, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):
@@ -231,5 +232,6 @@ def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Sort key of an estimate: whether it comes from probes or traces instead of transfers, then the amount of data."""
+    """Return the sort key of an estimate. Probes and traces rank above transfers, and the amount of data decides
+    next."""
     return ("bound" not in estimate.note, estimate.count)

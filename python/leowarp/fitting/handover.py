@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Duration for which a handover holds packets, estimated from peaks of the delay at reconfigurations."""
+"""Estimate the duration of a handover's hold from delay peaks at reconfigurations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
-"""Times before and after a reconfiguration within which its delay peak is searched: the phase of reconfigurations is
-known only to about a tenth of a second."""
+"""The times before and after a reconfiguration within which its delay peak is searched. The phase of reconfigurations
+is known only to about a tenth of a second."""
 
 _MISSING = 2.5
-"""Maximum gap between answered probes, in intervals between probes. One lost probe makes a gap of two intervals, so a
-longer gap means that several successive probes were lost."""
+"""The maximum gap between answered probes, in intervals between probes. One lost probe makes a gap of two intervals, so
+a longer gap means that several successive probes were lost."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
@@ -35,12 +35,12 @@ _SPACING_NS = 4_000_000_000
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """Estimates of `handover_min` and `handover_max`: with these values, the peaks of the simulated profile have the
-    same median and deciles as the recording's peaks.
+    """Estimate `handover_min` and `handover_max`. With these values, the simulated peaks have the same median and
+    deciles as the recording's peaks.
 
-    probes: Probes of round trips.
-    access: Profile with the fitted jitter and outages. Outages of this profile remove probes from the simulated peaks,
-        as real outages do from the recording's peaks.
+    probes: The probes of round trips.
+    access: The profile with the fitted jitter and outages. Its outages remove probes from the simulated peaks, as real
+        outages do in the recording.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -74,16 +74,16 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Intervals of the shortest and the longest hold, over all pairs of holds that could cause the observed median and
-    width of the peaks.
+    """Return the intervals of the shortest and the longest hold. They cover all pairs of holds that could cause the
+    observed median and width of the peaks.
 
-    Median and width are each tested at a level of 0.5 %, so that the true values pass both tests in 99 of 100 cases.
-    Because jitter alone makes peaks differ, a narrow range of holds cannot be distinguished from holds of one length.
-    Intervals from resampled peaks would hide that a narrow range of holds looks like holds of one length.
+    The median and the width are each tested at a level of 0.5 %. The true values pass both tests in 99 of 100 cases.
+    Jitter alone makes peaks differ, so a narrow range of holds cannot be distinguished from equal holds. Intervals from
+    resampled peaks would hide this ambiguity.
 
-    over_hold_ns: Simulated peaks of the profile with holds of one length, minus that length.
-    Returns: float64 array of shape (2, 2). The first row has the lower ends of the intervals (shortest hold, longest
-        hold), the second row the upper ends.
+    over_hold_ns: The simulated peaks of the profile with holds of one length, minus that length.
+    Returns: A float64 array of shape (2, 2). The first row has the lower ends of the intervals (shortest hold, longest
+        hold). The second row has the upper ends.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -106,7 +106,7 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
 
 
 def _spread_evenly(count: int) -> NDArray[np.float64]:
-    """Evenly spaced numbers from -1 to 1, in an order that is independent of the peaks."""
+    """Return evenly spaced numbers from -1 to 1, in an order that is independent of the peaks."""
     return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
 
 
@@ -115,15 +115,14 @@ def _clipped(middle_ns: float) -> float:
 
 
 def _width(peaks_ns: NDArray[np.float64]) -> Any:
-    """Distance from the first to the ninth decile of the peaks. Holds and jitter are bounded, so the outer deciles
-    contain more information than quartiles."""
+    """Return the distance from the first to the ninth decile of the peaks. Holds and jitter are bounded, so the outer
+    deciles contain more information than quartiles."""
     low, high = np.quantile(peaks_ns, [0.1, 0.9], axis=-1)
     return high - low
 
 
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each reconfiguration: the largest delay around it, minus the median delay of the slot in which this delay
-    occurs.
+    """Return the largest delay around each reconfiguration, minus the median delay of the slot in which it occurs.
 
     Reconfigurations near lost probes are left out, because an outage may hide the largest delay. Quantiles over all
     reconfigurations would mix true and hidden peaks.
@@ -154,11 +153,10 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 
 
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
-    """Peaks (see `_peaks_ns`) of a simulated profile that has the recording's minimum delay in each slot, and holds of
-    one length.
+    """Return the peaks (see `_peaks_ns`) of a simulated profile with holds of one length. The profile has the
+    recording's minimum delay in each slot.
 
-    The minimum delays of the slots are included, because a probe that is under way when the path changes contributes to
-    the peak.
+    These minimum delays matter, because a probe under way at a path change contributes to the peak.
     """
     # The simulated reconfigurations are closer together than real ones, so that a simulation of the same length has
     # more peaks.

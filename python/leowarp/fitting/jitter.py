@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimate the profile's jitter by the method of simulated moments: the values for which simulated probes have the same
-statistics as the recording.
+"""Estimate the profile's jitter by the method of simulated moments. The fitted values make simulated probes have the
+recording's statistics.
 
-The statistics are the spread of delays within a slot, and the differences between successive delays, as trimmed means
-over slots. The simulated jitter is sampled at the times of the recording's probes, so that sampling affects the
-recorded and the simulated statistics equally.
-Intervals follow McFadden (1989) on simulated moments: the covariance of the statistics is that over slots, plus that of
-the simulation.
+The statistics are the spread of delays within a slot, and the differences between successive delays. They are trimmed
+means over slots. The jitter is simulated at the times of the recording's probes, so sampling affects both statistics
+equally.
+Intervals follow McFadden (1989) on simulated moments: the slots' covariance plus the simulation's covariance.
 """
 
 from __future__ import annotations
@@ -31,39 +30,38 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
-"""Seeds of the simulations that show how much slots differ by chance if all of them have the same jitter. The noise of
-a few simulations would look like a spread over slots, in the same direction for every recording. With six simulations,
-4 of 23 recordings seemed to have a spread, although all their slots had one jitter."""
+"""The seeds of the simulations that show how much slots with equal jitter differ by chance. The noise of a few
+simulations would look like a spread over slots, with the same sign in every recording."""
 _FITS = 30.0
-"""Largest distance at which a shape fits, so that the other shape is not tried. The distance is a squared distance in
+"""The largest distance at which a shape fits and the other shape is not tried. The distance is a squared distance in
 standard errors, over about nine statistics."""
 _DAMPING, _FURTHEST = 0.02, 0.7
-"""Damping, as a share of the normal equations' diagonal; and largest change of a logarithm in one step."""
+"""The damping, as a share of the normal equations' diagonal, and the largest change of a logarithm in one step."""
 _TRIMMED = 0.2
-"""Share of the slots that is removed at either end of the sorted slots, for sparse probes: a few slots with a bad view
+"""For sparse probes, the share of slots that is removed at either end of the sorted slots. A few slots with a bad view
 of the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the
-fitted step. Seed 1 of design/fit-coverage.py would give 12 ms instead of 28 ms."""
+fitted step."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""Changes of a parameter's logarithm for computing slopes of the statistics. Smaller changes would affect the
-statistics less than the simulation's noise does. The second value is for the length of steps. Slopes for this length
-are noisier, because another length of steps changes every random draw after the first draw."""
+"""The changes of a parameter's logarithm for computing slopes of the statistics. Smaller changes would have less effect
+than the simulation's noise. The second value is for the length of steps. Its slopes are noisier, because another length
+of steps changes every random draw after the first draw."""
 
 _NO_FINER_NS = 50_000.0
-"""Half of the resolution of ping, which prints tenths of a millisecond, in ns."""
+"""Half of ping's resolution in ns. Ping prints tenths of a millisecond."""
 
 _TOLD = 0.1
 _WIDEST = 0.7
-"""Maximum standard error of a parameter's logarithm for an estimate; the 95 % interval then reaches a factor of 4 in
-either direction."""
+"""The maximum standard error of a parameter's logarithm for an estimate. The 95 % interval then reaches a factor of 4
+in either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
-"""Range of the length of a step; the minimum is a frame of 1/750 s."""
+"""The range of the length of a step. The minimum is a frame of 1/750 s."""
 
 
 @dataclass(frozen=True)
 class Jitter:
-    """Estimates of the jitter's keys, and those keys that the recording does not determine."""
+    """The estimates of the jitter's keys, and the keys that the recording does not determine."""
 
     estimates: tuple[Estimate, ...]
     untold: tuple[Untold, ...]
@@ -73,11 +71,11 @@ def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Delays of probes, in ns, from only the profile's jitter and frames: without base, handovers or losses.
+    """Return probe delays in ns from only the profile's jitter and frames, without base, handovers or losses.
 
     t_ns: int64 array of shape (n,). Ascending.
-    ways: "up", "down" or both, in the order in which a probe travels through them.
-    slots_ns: int64 array of shape (m,). Beginnings of slots, in ns. With `jitter_spread`, each slot has jitter of a
+    ways: "up", "down" or both, in the order of a probe's path.
+    slots_ns: int64 array of shape (m,). The beginnings of slots, in ns. With `jitter_spread`, each slot has jitter of a
         different size.
     """
     at_ns = t_ns
@@ -89,11 +87,11 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Means, spread over slots, and shape of the jitter in the measured directions; with dense probes, also the length
-    of steps.
+    """Estimate the means, the spread over slots and the shape of the jitter in the measured directions. With dense
+    probes, the length of steps is also estimated.
 
-    access: Initial values of the search.
-    ways: Directions as in `simulated_ns`; round trips have both directions.
+    access: The initial values of the search.
+    ways: The directions as in `simulated_ns`. Round trips have both directions.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -123,8 +121,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
-    """The jitter's parameters for one shape, and the distance between the simulated and the recorded statistics
-    (squared, in standard errors)."""
+    """Fit the jitter's parameters for one shape. Return them with the distance between the simulated and the recorded
+    statistics (squared, in standard errors)."""
     probes = taken
     dense = probes.is_dense
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -210,11 +208,11 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Change of the parameters' logarithms that compensates for the difference `apart` in the statistics, if the slopes
-    stay constant.
+    """Return the change of the parameters' logarithms that compensates for the difference `apart` in the statistics.
+    The slopes are assumed to be constant.
 
-    The step is a least-squares solution with slight damping. The damping keeps parameters from diverging if their
-    effects are hard to distinguish.
+    The step is a least-squares solution. Slight damping keeps parameters from diverging if their effects are hard to
+    distinguish.
     """
     normal = slopes.T @ (weights[:, None] * slopes)
     damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
@@ -222,7 +220,7 @@ def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDAr
 
 
 def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> NDArray[np.float64]:
-    """Widths (see `_widths_ns`) of slots in many simulations with the same jitter in all slots."""
+    """Return slot widths (see `_widths_ns`) from many simulations with the same jitter in all slots."""
     alike = dataclasses.replace(access, jitter_spread_ratio=0.0)
     return np.concatenate(
         [
@@ -233,7 +231,7 @@ def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> 
 
 
 def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each slot with enough probes: distance between the first and the ninth decile of its delays."""
+    """Return the distance between the first and the ninth decile of delays, for each slot with enough probes."""
     table = _by_slot(probes, delay_ns, (1,))
     return np.asarray(table[:, 0] + table[:, 2])
 
@@ -241,11 +239,11 @@ def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.flo
 def _without_noise(
     every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Variances of the parameters' logarithms, from products of slopes of different simulations; 0 if these products
-    give no valid variances.
+    """Return the variances of the parameters' logarithms, from products of slopes of different simulations. The
+    variances are 0 if these products give no valid values.
 
-    Products of slopes of the same simulation would count noise as information, and the confidence intervals would be
-    too narrow.
+    Products of slopes of the same simulation would count noise as information, and make the confidence intervals too
+    narrow.
     """
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
@@ -260,8 +258,8 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """Shortest and longest step of the uplink's jitter, in ns, that give the same range of whole frames as `step_ns`:
-    no recording can distinguish steps between them."""
+    """Return the shortest and longest uplink step, in ns, with the same range of whole frames as `step_ns`. No
+    recording can distinguish steps between them."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
     # up_step_frames(f) returns first = ceil(f / 2) and last = floor(1.5 f).
@@ -269,22 +267,22 @@ def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Indices of the probes in the first slots: enough probes for a fit, but so few that a simulation takes at most a
-    second."""
+    """Return the indices of the probes in the first slots. They are enough for a fit, but so few that a simulation
+    takes at most a second."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Distances, in number of probes, between the probes that are compared: neighbours; with dense probes, also probes
-    30 and 100 ms apart."""
+    """Return the distances, in number of probes, between the probes that are compared. Neighbours are always compared.
+    With dense probes, probes 30 and 100 ms apart are also compared."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
 
 
 def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ...]) -> NDArray[np.float64]:
-    """Statistics of each slot with enough probes; array of shape (slots, k)."""
+    """Return the statistics of each slot with enough probes, as an array of shape (slots, k)."""
     columns = _quantiles(probes.slot[probes.clear], delay_ns[probes.clear], (0.1, 0.5, 0.75, 0.9))
     found = [columns[:, 1] - columns[:, 0], columns[:, 2] - columns[:, 1], columns[:, 3] - columns[:, 1]]
     for lag in lags:
@@ -297,15 +295,14 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Trimmed mean of each column: the smallest and the largest values are left out, a share `trimmed` of the rows at
-    each end."""
+    """Return the trimmed mean of each column. A share `trimmed` of the rows is left out at each end."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Covariance of `_middle`: the covariance of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and
-    McLaughlin 1963)."""
+    """Return the covariance of `_middle`: the covariance of the winsorised columns divided by (1 - 2 trimmed)^2 n
+    (Tukey and McLaughlin 1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
@@ -315,8 +312,8 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of `values` in each slot of `of`; nan in slots with fewer than eight values. Array of shape (slots,
-    len(at))."""
+    """Return the quantiles of `values` in each slot of `of`, with nan for fewer than eight values. The array has shape
+    (slots, len(at))."""
     of = slot if of is None else of
     known = of[np.flatnonzero(np.diff(of, prepend=-1))]
     found = np.full((len(known), len(at)), np.nan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolated loss and outages from lost probes; an upper bound of isolated loss from TCP's retransmissions."""
+"""Estimate isolated loss and outages from lost probes. TCP's retransmissions give an upper bound of isolated loss."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""Steps by which the three parameters (a share, a probability and a logarithm) are changed to compute slopes. The
-effect of each change is larger than the simulation's noise."""
+"""The changes of the three parameters (a share, a probability and a logarithm) for computing slopes. The effect of each
+change is larger than the simulation's noise."""
 _RANKED = 20
-"""With 20 runs of lost probes, `outage_max` is estimated from the longest run; with 40, from the second longest, and so
-on. The longest of many runs may consist of two outages that overlap."""
+"""The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the longest run, with 40
+from the second longest. The longest of many runs may consist of two outages that overlap."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
-"""Values of `outage_max` that are tried to find its interval, as factors of the estimate."""
+"""The values of `outage_max` that are tried for its interval, as factors of the estimate."""
 _RECORDINGS = 2000
 _PHASE_NS = 100_000_000
-"""Precision, in ns, with which the times of reconfigurations are found in the data."""
+"""The precision, in ns, with which the times of reconfigurations are found in the data."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
 _BOUND = (
     "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
@@ -43,11 +43,11 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
-    """Estimates from lost round trips: losses away from reconfigurations count as isolated loss, losses near
-    reconfigurations as outages.
+    """Estimate losses from lost round trips. Losses near reconfigurations count as outages, and other losses as
+    isolated loss.
 
-    access: Profile that defines the distance from a reconfiguration within which outages lie.
-    counted: True if the recording lists lost probes; a table that has only replies does not.
+    access: The profile that defines the distance from a reconfiguration within which outages lie.
+    counted: True if the recording lists lost probes. A table that has only replies does not list them.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -77,7 +77,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Isolated loss of each direction: half of the round-trip loss is attributed to each direction."""
+    """Return the isolated loss of each direction. Half of the round-trip loss is attributed to each direction."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,19 +103,19 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-    """Share of reconfigurations with an outage that would cause the additional loss `excess` near reconfigurations."""
+    """Return the share of reconfigurations with an outage that would cause the additional loss `excess`."""
     of_one = _mean_ns(access) / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
     return float(min(max(excess / of_one, 0.0), 1.0))
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """Upper limit of the share of reconfigurations with an outage, if no outage was observed in `slots` slots.
-    Resampling would not give such a limit, because no resample would contain an outage."""
+    """Return the upper limit of the share of reconfigurations with an outage, if `slots` slots had none. Resampling
+    would give no upper limit, because no resample would contain an outage."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
 def _mean_ns(access: Access) -> float:
-    """Mean length of an outage: logarithms of lengths are uniform."""
+    """Return the mean length of an outage. The logarithms of lengths are uniform."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     return float((access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9))
 
@@ -123,7 +123,7 @@ def _mean_ns(access: Access) -> float:
 def _outages(
     probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Share, number and length of outages, fitted so that simulated outages give the same runs of lost probes as the
+    """Fit the share, number and length of outages. Simulated outages then give the same runs of lost probes as the
     recording."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
@@ -188,8 +188,8 @@ def _isolated(estimates: list[Estimate]) -> float:
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """Derivatives of the statistics with respect to each parameter, from differences of simulations with the same
-    random draws; shape (3, 3)."""
+    """Return the derivatives of the statistics with respect to each parameter. They come from differences of
+    simulations with the same random draws, and have shape (3, 3)."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -206,8 +206,8 @@ def _least(access: Access) -> NDArray[np.float64]:
 def _runs(
     t_ns: NDArray[np.int64], lost: NDArray[np.bool_], interval_ns: int, schedule: Schedule
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Number of runs of lost probes at each reconfiguration; and for each run, the logarithm of its length and the
-    number of its reconfiguration."""
+    """Return the number of runs of lost probes at each reconfiguration. For each run, return the logarithm of its
+    length and the number of its reconfiguration."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
     first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
@@ -216,14 +216,14 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Share of reconfigurations with at least one run of losses; and among all runs, the share that follows another run
-    at the same reconfiguration."""
+    """Return the share of reconfigurations with at least one run of losses. The second value is the share of runs that
+    follow another run at the same reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
 
 def _rank(runs: int) -> int:
-    """Rank of the run whose length determines the longest outage; rank 1 is the longest run."""
+    """Return the rank of the run whose length determines the longest outage. Rank 1 is the longest run."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -231,11 +231,11 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Logarithm of the `outage_max` with which the run of the rank `_rank` is at most `length` long in the share
-    `quantile` of simulated recordings.
+    """Return the logarithm of `outage_max` for a quantile. With this value, the run of the rank `_rank` is at most
+    `length` long in the share `quantile` of simulated recordings.
 
-    length: Logarithm of the length of the recording's run.
-    times: Number of reconfigurations in the recording.
+    length: The logarithm of the length of the recording's run.
+    times: The number of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
     rng = np.random.default_rng(1)
@@ -255,8 +255,8 @@ def _longest(
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Simulated runs of lost probes (see `_runs`): the profile's outages around many reconfigurations, observed by
-    probes at the recording's interval."""
+    """Simulate runs of lost probes (see `_runs`). Probes at the recording's interval observe the profile's outages
+    around many reconfigurations."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -291,8 +291,8 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
 
 
 def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
-    """Share of retransmitted segments. Isolated loss is at most this share, because retransmissions also follow drops
-    at queues."""
+    """Return the share of retransmitted segments. Isolated loss is at most this share, because retransmissions also
+    follow drops at queues."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if segments.sum() < _FEWEST_SEGMENTS:

@@ -13,7 +13,7 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""A slot's minimum delay is valid only if at least this number of probes were answered away from the slot's ends."""
+"""The number of answered probes, away from a slot's ends, that a valid minimum delay needs."""
 
 
 _DENSE_NS = 30_000_000
@@ -21,10 +21,10 @@ _DENSE_NS = 30_000_000
 
 @dataclass(frozen=True, eq=False)
 class Slotted:
-    """Probes by slots.
+    """The probes of a recording, by slots.
 
     series: The probes, including lost ones.
-    slot: int64 array of shape (n,). Number of each probe's slot, from 0.
+    slot: int64 array of shape (n,). The number of each probe's slot, from 0.
     clear: bool array of shape (n,). True if the probe was answered, and is at least 1 s away from either end of its
         slot.
     """
@@ -36,36 +36,37 @@ class Slotted:
 
     @property
     def interval_ns(self) -> int:
-        """Median interval between probes, in ns."""
+        """Return the median interval between probes, in ns."""
         interval_ns = self.series.interval_ns
         assert interval_ns is not None, "two probes at least"
         return interval_ns
 
     @property
     def is_dense(self) -> bool:
-        """Whether probes are close enough to show jitter steps of 6 and 28 ms, and the length of an outage."""
+        """Return whether probes are dense enough to show jitter steps of 6 and 28 ms, and outage lengths."""
         return self.interval_ns <= _DENSE_NS
 
     @property
     def until_ns(self) -> int:
-        """Time just after the last probe."""
+        """Return the time just after the last probe."""
         return int(self.series.t_ns[-1]) + 1
 
     @property
     def begins_ns(self) -> NDArray[np.int64]:
-        """Beginnings of all slots, from the slot of the first probe to that of the last."""
+        """Return the beginnings of all slots, from the first probe's slot to the last probe's slot."""
         first_ns = int(self.series.t_ns[0])
         return self.schedule.instants_ns(first_ns - self.schedule.period_ns + 1, self.until_ns)
 
     @property
     def one_way_ns(self) -> float:
-        """Half of the median of the slots' minimum round trips, in ns."""
+        """Return half of the median of the slots' minimum round trips, in ns."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers of the slots with enough probes, and the minimum of `delay_ns` over these probes in each slot.
+        """Return the numbers of the slots with enough probes, and the minimum of `delay_ns` over each slot's probes.
 
-        delay_ns: float64 array of shape (n,). Delays of the recording, or simulated delays at the times of its probes.
+        delay_ns: float64 array of shape (n,). The delays of the recording, or simulated delays at the times of its
+            probes.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)
@@ -74,7 +75,7 @@ class Slotted:
 
 
 def slotted(series: Series, schedule: Schedule) -> Slotted:
-    """The series, with each probe assigned to a slot of the schedule."""
+    """Return the series with each probe assigned to a slot of the schedule."""
     number = (series.t_ns - schedule.phase_ns) // schedule.period_ns
     clear = (schedule.distance_ns(series.t_ns) >= min(HANDOVER_NS, schedule.period_ns // 4)) & ~np.isnan(
         series.delay_ns

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between the jitter of slots, beyond the differences that occur by chance if all slots have the same
-jitter."""
+"""The differences between the jitter of slots, beyond the differences by chance between slots with equal jitter."""
 
 from __future__ import annotations
 
@@ -12,25 +11,24 @@ from leowarp.fitting.estimate import Estimate, resampled
 KEY = "jitter_spread"
 
 _LEAST_NS = 10_000.0
-"""Minimum width of a slot's delays, in ns: without it, a slot whose probes all have the same delay would have the
-logarithm of 0."""
+"""The minimum width of a slot's delays, in ns. Without it, a slot with equal delays would have the logarithm of 0."""
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's slot
-factors have this truncation."""
+"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's
+slot factors have this truncation."""
 
 _MOST = 1.0
-"""Largest allowed value of `jitter_spread`."""
+"""The largest allowed value of `jitter_spread`."""
 
 
 def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
-    """Estimate of `jitter_spread`: standard deviation over slots of the logarithm of the delays' width, less the part
-    that also occurs in simulated slots with one jitter.
+    """Estimate `jitter_spread`: the standard deviation over slots of the logarithm of the delays' width. The part that
+    also occurs in simulated slots with one jitter is subtracted.
 
-    If the confidence interval of this difference includes 0, the estimate is 0, so all slots have the same jitter.
+    If the confidence interval of the difference includes 0, the estimate is 0.
 
-    widths_ns: float64 array of shape (slots,). Widths of the recording's delays in each slot.
-    made_ns: float64 array of shape (m,). Widths of the simulated delays of the profile, with the same jitter in all
+    widths_ns: float64 array of shape (slots,). The widths of the recording's delays in each slot.
+    made_ns: float64 array of shape (m,). The widths of the simulated delays of the profile, with the same jitter in all
         slots.
     """
     logs, of_made = _logs(widths_ns), _logs(made_ns)

@@ -17,13 +17,13 @@ LEVEL_TEXT = f"{100 * LEVEL:g} %"
 
 
 def preset_text(fit: Fit) -> str:
-    """TOML with only ``[access]``: each key with its interval and the data behind it, and comments on keys that no
-    recording determines."""
+    """Return TOML with only ``[access]``. Each key has its interval and the data behind it, and comments name the keys
+    that no recording determines."""
     return "\n".join(_lines(fit)) + "\n"
 
 
 def shown(key: str, value: float) -> str:
-    """A value in the form of a scenario, with four digits: ``20.13 ms``."""
+    """Return a value in the form of a scenario, with four digits: ``20.13 ms``."""
     if key == "base_rtts":
         return _rounded(value, units.TIME)
     declared = keys(Access)[key][1]
@@ -32,7 +32,7 @@ def shown(key: str, value: float) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The interval of an estimate as text: `9.1 ms to 12 ms`, one pair per quantile."""
+    """Return the interval of an estimate as text: `9.1 ms to 12 ms`, one pair per quantile."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if isinstance(estimate.low, tuple):
@@ -44,7 +44,7 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """The value of an estimate as TOML."""
+    """Return the value of an estimate as TOML."""
     if isinstance(estimate.value, str):
         return quoted(estimate.value)
     if isinstance(estimate.value, tuple):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two kinds of study: a user's own study, in which one file describes many runs; and the reproduction of a published
-study, which checks each of its claims.
+"""Studies of two kinds. In a user's own study, one file describes many runs. The reproduction of a published study
+checks each of its claims.
 
 >>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP
@@ -68,5 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Public names and loaded names, so that completion offers public names before their first use."""
+    """Return public names and loaded names, so that completion offers public names before their first use."""
     return [*globals(), *_PUBLIC]

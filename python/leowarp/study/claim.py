@@ -15,28 +15,29 @@ from typing import Any, Literal
 from leowarp.base.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
-"""Possible results of the test of a claim: a claim with several parts may hold partly. "Cannot be told" means that runs
+"""The possible results of a claim's test. A claim with several parts may hold partly. "Cannot be told" means that runs
 are missing, which does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""Data for one check of all claims: a mapping from the name of a run to its `Run`. In a study with many runs, the
-mapping has data sets instead of single runs."""
+"""The data for one check of all claims: a mapping from the name of a run to its `Run`. In a study with many runs, the
+mapping has data sets instead."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of the test of a claim.
+    """The result of a claim's test.
 
     Attributes
     ----------
     verdict : str
-        One of `Verdict`. "cannot be told" if the runs lack something that the test needs.
+        One of `Verdict`. The value "cannot be told" means that the runs lack something that the test needs.
     measured : str
         The measured result in words, with the numbers that decided it.
     numbers : dict
-        The measured numbers, for programs, by a name that contains the unit.
+        The measured numbers, for programs. Each name contains the unit.
     cause : str
-        Reason why a claim holds only partly or not at all, based on counts in the trace; empty if the claim holds.
+        The reason why a claim holds only partly or not at all, based on counts in the trace. The text is empty if the
+        claim holds.
     """
 
     verdict: Verdict
@@ -52,20 +53,20 @@ class Claim:
     Attributes
     ----------
     number : str
-        Number in the list of claims, for example "1.4".
+        The number in the list of claims, for example "1.4".
     says : str
-        What the paper says.
+        The paper's statement.
     figure : str
-        Figure of the paper to which the claim refers.
+        The figure of the paper to which the claim refers.
     test : str
-        Series, window and thresholds of the test.
+        The series, window and thresholds of the test.
     runs : tuple of str
-        Names of the runs, or names of the data sets, that the test needs.
+        The names of the runs or data sets that the test needs.
     evaluate : callable
-        Function `evaluate(sample) -> Outcome`.
+        The function `evaluate(sample) -> Outcome`.
     by_construction : bool
-        True if the test compares a value with its own source: a library with the definitions that it implements, or a
-        profile with the numbers on which it is based. Verdicts on claims that hold by construction are counted
+        True if the test compares a value with its own source. Examples are a library with the definitions that it
+        implements, and a profile with its published numbers. Verdicts on claims that hold by construction are counted
         separately.
     """
 
@@ -79,11 +80,11 @@ class Claim:
 
 
 ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
-"""Fields of a claim that are copied into the claim's row in `claims.json`."""
+"""The fields of a claim that are copied into the claim's row in `claims.json`."""
 
 
 def in_words(figure: str) -> str:
-    """Words for the figure to which a claim refers.
+    """Return words for the figure to which a claim refers.
 
     >>> in_words("4"), in_words("3, 4"), in_words("II"), in_words("text")
     ('figure 4', 'figures 3, 4', 'section II', 'text')
@@ -94,14 +95,14 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Check a claim on each sample that has the claim's runs. The first checked sample decides the verdict on the
-    claim. The results on the other samples show how much results vary.
+    """Check a claim on each sample that has the claim's runs. The first checked sample decides the verdict. The other
+    samples show how much results vary.
 
     Raises TraceError if no sample has all runs that the test needs.
-    samples: sequence of (name, sample). The first sample has the study's own runs.
-    Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and
-        `cause` that the first usable sample gave. `samples` lists `verdict`, `measured`, `numbers` and `cause` of each
-        sample, with the sample's name as `sample`.
+    samples: A sequence of (name, sample). The first sample has the study's own runs.
+    Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the first usable sample's `verdict`,
+        `measured`, `numbers` and `cause`. `samples` lists these four values for each sample, with the sample's name as
+        `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
@@ -125,8 +126,8 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """Verdict on a claim from the truth of its parts. "holds" if all parts are true, "partly" if some are true, "does
-    not hold" if none is true.
+    """Return the verdict on a claim from the truth of its parts. The verdict is "holds" if all parts are true, "partly"
+    if some are true, and "does not hold" if none is true.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
@@ -139,7 +140,7 @@ def holds_if(parts: Mapping[str, bool]) -> Verdict:
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Text that lists the parts of a claim that do not hold, for the claim's cause; empty if all parts hold.
+    """Return the parts of a claim that do not hold, as text for its cause. The text is empty if all parts hold.
 
     >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
     ('not so: late, long', '')

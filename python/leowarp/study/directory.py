@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. An interrupted
-study can be continued from its directory."""
+"""The directory of a study: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. An
+interrupted study can be continued from its directory."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from leowarp.version import VERSION
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """One run of a study: an example scenario, some of whose keys are replaced.
+    """A run of a study: an example scenario with some replaced scenario keys.
 
-    slug: Name of the run within the study, and name of its directory.
-    example: File name of the example scenario.
-    set: Keys of the scenario that are replaced, with their new values.
-    why: Reason for the run.
+    slug: The name of the run within the study, and the name of its directory.
+    example: The file name of the example scenario.
+    set: The scenario keys that are replaced, with their new values.
+    why: The reason for the run.
     """
 
     slug: str
@@ -47,14 +47,14 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Make the runs that have no result yet. Return the directories of complete runs by name, and the errors of failed
-    runs by name.
+    """Make the runs that have no result yet. Return the directories of complete runs and the errors of failed runs,
+    each by name.
 
-    A complete run of exactly the same plan is not repeated, unless `force` is set. If a run directory contains a
-    different plan, the run in the directory is replaced.
+    A complete run of exactly the same plan is repeated only if `force` is set. A run directory with a different plan is
+    replaced.
 
-    folder: Directory of the study. Runs are in `runs/<slug>`.
-    settings: Dotted keys for the scenario of every run. The `set` of a single run overrides `settings`.
+    folder: The directory of the study. Runs are in `runs/<slug>`.
+    settings: The dotted keys for the scenario of every run. The `set` of a single run overrides `settings`.
     at_once, kernel, progress: See `leowarp.run_many`.
     force: True to replace even complete runs.
     """
@@ -84,10 +84,10 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """Write `study.toml`. For each run the file has the scenario, the replaced keys, and the hash of its plan.
+    """Write `study.toml`. For each run, the file has the scenario, the replaced scenario keys, and the plan's hash.
 
-    key: Key of the study, such as "frederiksen2024".
-    settings: See `make_runs`. A run without a directory is listed without the hash of its plan.
+    key: The key of the study, such as "frederiksen2024".
+    settings: The settings as in `make_runs`. A run without a directory is listed without the hash of its plan.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -109,9 +109,9 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """Write `results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set with Hive partitions.
+    """Write `results/run=<slug>/metrics.parquet`, the metrics of all runs as one data set with Hive partitions.
 
-    made: Run directories by name of the run.
+    made: The run directories by name of the run.
     """
     results = folder / "results"
     # Runs that were removed from the study must not remain in the data set.
@@ -125,7 +125,7 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
 
 
 def _plan_text(job: Job) -> str:
-    """Text of a job's plan with every default written out, in the form of the run directory's `plan.toml`."""
+    """Return the text of a job's plan with every default, as in the run directory's `plan.toml`."""
     return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 
@@ -137,7 +137,7 @@ def _is_made(target: Path, plan: str) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """A value as one line of TOML. Tables become inline tables."""
+    """Return a value as one line of TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)

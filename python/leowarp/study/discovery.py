@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the installed studies: leowarp's own (in the package `leowarp_studies`) and those of other packages.
+"""Find the installed studies, both leowarp's own (in the package `leowarp_studies`) and other packages' studies.
 
 A package lists its studies in the entry point group `leowarp.studies`. An entry gives the key of a study and the name
 of its module, which implements `Room`. leowarp imports a study's module only when a user requests the study.
@@ -18,18 +18,18 @@ from leowarp.study.claim import Claim
 from leowarp.study.making import Making, Material
 
 GROUP = "leowarp.studies"
-"""Entry point group in which packages list their studies."""
+"""The entry point group in which packages list their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""Names that the module of a study must define; `Room` describes each of them."""
+"""The names that the module of a study must define. `Room` describes each of them."""
 
 
 class Room(Protocol):
-    """Interface of a study's module: the names that the module must define.
+    """The interface of a study's module: the names that the module must define.
 
-    TITLE, LEAD: Heading and first paragraph of the page, as plain text.
+    TITLE, LEAD: The heading and first paragraph of the page, as plain text.
     CLAIMS: The claims, in the order of the page.
-    OPTIONS: Keyword arguments of `reproduce` that apply only to this study.
+    OPTIONS: The keyword arguments of `reproduce` that apply only to this study.
     """
 
     TITLE: str
@@ -38,12 +38,13 @@ class Room(Protocol):
     OPTIONS: tuple[str, ...]
 
     def make(self, making: Making, **options: Any) -> Material:
-        """Make the missing runs and the figures of the study. Options that the user did not set are not passed, so that
-        the defaults of `make` apply."""
+        """Make the missing runs and the figures of the study. Options that the user did not set are not passed, so
+        `make` uses its defaults."""
 
 
 def studies() -> dict[str, EntryPoint]:
-    """Installed studies by key: leowarp's own first, then those of other packages, sorted by key.
+    """Return the installed studies by key. leowarp's own studies come first, followed by other packages' studies,
+    sorted by key.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def studies() -> dict[str, EntryPoint]:
 
 
 def room_of(key: str) -> Room:
-    """Import the module of a study and return it. Importing the module also loads matplotlib.
+    """Import the module of a study and return it. The import also loads matplotlib.
 
     key: A key of `studies()`.
     Raises ScenarioError if no study has this key.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of other packages are found through package metadata. The tests write package metadata instead of installing
-a package."""
+"""Tests of the discovery of other packages' studies through package metadata. The tests write package metadata instead
+of installing a package."""
 
 import sys
 
@@ -18,7 +18,7 @@ OURS = {"frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "p
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Create a distribution as pip would, with one module per study key. Unload the modules afterwards."""
+    """Create a distribution as pip would, with one module per study key."""
     monkeypatch.syspath_prepend(tmp_path)
     loaded = set(sys.modules)
 

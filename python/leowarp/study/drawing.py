@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a reproduced study. Each kind of figure lists the data sets that it needs. If one of a figure's data sets
-is missing, the page gives a reason instead of the figure."""
+"""The figures of a reproduced study. Each kind of figure lists the data sets that it needs. If a data set is missing,
+the page gives a reason instead of the figure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""Type of further facts that are passed to each figure, such as the kernel and the number of seeds."""
+"""The type of further facts that are passed to each figure, such as the kernel and the number of seeds."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[Rules]):
     """A kind of figure of a study.
 
-    stem: Name of the file in `figures/`, without extension.
-    title, caption: Texts for the page. The caption explains what the figure shows, with units and intervals.
-    needs: Names of the data sets that the figure requires.
-    draw: Function `draw(frames, rules) -> Figure`.
+    stem: The name of the file in `figures/`, without extension.
+    title, caption: The texts for the page. The caption explains what the figure shows, with units and intervals.
+    needs: The names of the data sets that the figure requires.
+    draw: The function `draw(frames, rules) -> Figure`.
     """
 
     stem: str
@@ -38,13 +38,12 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason.
+    """Draw all figures into `folder`. A figure without data has a reason in its result.
 
-    frames: Data sets by name. A data set is missing if all its runs failed.
-    folder: Folder for the figures; created if missing.
-    rules: Facts about the study, passed to the function `draw` of each kind.
-    Returns: One result per figure, in the order of `kinds`. A result's `missing` is the reason why its figure was not
-        drawn.
+    frames: The data sets by name. A data set is missing if all its runs failed.
+    folder: The folder for the figures, which is created if missing.
+    rules: The facts about the study, for each kind's `draw`.
+    Returns: One result per figure, in the order of `kinds`. A result's `missing` says why its figure was not drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []

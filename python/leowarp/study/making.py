@@ -15,16 +15,16 @@ from leowarp.study.page import DrawnFigure, Section
 
 @dataclass(frozen=True)
 class Making:
-    """Settings for the runs of any study: directory, number of parallel runs, kernel.
+    """The settings for the runs of any study: directory, number of parallel runs, kernel.
 
     Attributes
     ----------
     folder : Path
-        Directory of the study; it exists already.
+        The directory of the study, which already exists.
     at_once : int, optional
-        Number of runs at the same time; default: the number of usable cores.
+        The number of runs at the same time, by default the number of usable cores.
     kernel : path, optional
-        Guest kernel that replaces the kernel named in the scenarios.
+        The guest kernel that replaces the kernel named in the scenarios.
     force : bool
         True to repeat complete runs and replace them.
     progress : bool or callable
@@ -45,23 +45,23 @@ class Material:
     Attributes
     ----------
     samples : list of (name, mapping)
-        Data on which claims are checked: the sample's name, and a mapping whose keys are the names in `Claim.runs`. The
-            first sample decides the verdict.
+        The data on which claims are checked: the sample's name, and a mapping with the keys of `Claim.runs`. The first
+            sample decides the verdict.
     figures : list of DrawnFigure
     sections : list of Section
-        Further sections of the study's page.
+        The further sections of the study's page.
     runs : dict
-        Run directories, which are listed in `claims.json`.
+        The run directories, which are listed in `claims.json`.
     failures : dict of name to LeowarpError
     warnings : list of str
-        Warnings for the top of the page, in addition to failures.
+        The warnings for the top of the page, in addition to failures.
     cost : str
-        Text with the cost of the runs, as measured.
+        The measured cost of the runs, as text.
     left_out : list of str
-        Tools that are missing on this machine (see `Reproduction.left_out`).
+        The tools that are missing on this machine (see `Reproduction.left_out`).
     skipped : dict of str to str
-        Data sets that the user did not request, each with the reason. Claims about skipped data sets get the verdict
-        "cannot be told", which does not count as a failure.
+        The data sets that the user did not request, each with the reason. Claims about them get the verdict "cannot be
+        told", which does not count as a failure.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

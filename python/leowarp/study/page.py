@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML page of a study: first the claims, then the figures, then the study's own sections (runs, rules, costs)."""
+"""The HTML page of a study, with its claims, figures and own sections (runs, rules, costs), in this order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""CSS class that colours each verdict on the page. The page counts verdicts in the order of this table."""
+"""The CSS class that colours each verdict on the page. The page counts verdicts in the order of this table."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
-"""Plural forms of those verdicts that have a separate plural."""
+"""The plural forms of the verdicts that have a separate plural."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class DrawnFigure:
     Attributes
     ----------
     stem : str
-        Name of the files without extension.
+        The name of the files without extension.
     title, caption : str
     missing : str, optional
-        Reason why there are no files; None if the files exist.
+        The reason why there are no files. None means that the files exist.
     """
 
     stem: str
@@ -44,7 +44,7 @@ class Section:
     Attributes
     ----------
     name : str
-        Target of links to the section (`#runs`).
+        The target of links to the section (`#runs`).
     heading : str
     content : str
         HTML. Text from files must first be escaped by `html.text`.
@@ -59,14 +59,14 @@ def write_study_page(
     folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
     sections: Sequence[Section], warnings: Sequence[str], command: str,
 ) -> Path:  # fmt: skip
-    """Write `index.html` of a study. Return the page's path.
+    """Write `index.html` of a study, and return its path.
 
-    folder: Directory of the study. Paths of links and figures are relative to `folder`.
-    title, lead: Plain text.
-    claims: Rows of `claims.json`.
-    sections: Sections that the page shows between the figures and the command.
-    warnings: Texts for the box at the top; without warnings there is no box.
-    command: Shell command with which a user can make the page again.
+    folder: The directory of the study. The paths of links and figures are relative to it.
+    title, lead: The heading and the first paragraph, as plain text.
+    claims: The rows of `claims.json`.
+    sections: The sections between the figures and the command.
+    warnings: The texts for the box at the top. Without warnings, there is no box.
+    command: The shell command with which a user can make the page again.
     """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),
@@ -85,7 +85,8 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """HTML with the number of claims for each verdict. Claims that hold by construction are counted separately."""
+    """Return HTML with the number of claims for each verdict. Claims that hold by construction are counted
+    separately."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -103,13 +104,12 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Number of characters of the measured result that the page shows beside a verdict. Longer text is hidden until the
+"""The number of characters of the measured result that the page shows beside a verdict. Longer text is hidden until the
 reader opens the card."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """HTML with a card for each claim: its verdict, the paper's words, and the measured result. The reader opens the
-    card to see the test, causes and further samples."""
+    """Return HTML with a card for each claim: its verdict, the paper's words, and the measured result."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -140,7 +140,7 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """The beginning of the measured result, cut at the end of a clause. A text of at most `SHORT` characters is
+    """Return the beginning of the measured result, cut at the end of a clause. A text of at most `SHORT` characters is
     returned complete."""
     if len(measured) <= SHORT:
         return measured

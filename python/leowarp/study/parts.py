@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs of a reproduced study. The study engine makes the runs; this module also records their costs."""
+"""The groups of runs of a reproduced study. The study engine makes the runs, and this module records their costs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from leowarp.study.making import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"
-"""File with the real time in seconds that each group took, summed over all starts of the study."""
+"""The file with the real time in seconds of each group, summed over all starts of the study."""
 MOST_WARNINGS = 8
-"""Maximum number of warnings that a page repeats. The runs of a large study usually share a few different warnings."""
+"""The maximum number of warnings that a page repeats. The runs of a large study usually share a few different
+warnings."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A group of runs, which the study engine makes as one study.
 
-    name: Name of the group and of its directory.
-    content: Content of its study file.
-    runs: Number of runs in the group.
-    in_quick: Function `in_quick(values, seed)`, which returns whether a quick reproduction includes the run. `values`
-        maps scenario keys to values as they are written in the study file. A later full reproduction keeps the runs of
-        the quick one.
+    name: The name of the group and of its directory.
+    content: The content of the group's study file.
+    runs: The number of runs in the group.
+    in_quick: The function `in_quick(values, seed)`, which returns whether a quick reproduction includes the run.
+        `values` maps scenario keys to values as they are written in the study file. A later full reproduction keeps
+        these runs.
     """
 
     name: str
@@ -48,12 +49,12 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Make the runs of all groups. Return the rows of each group, and the failures with keys `<group>/<run id>`.
+    """Make the runs of all groups, and return their rows and failures.
 
-    parts: Groups in the order in which they are made. Each group has its own directory.
+    parts: The groups in the order in which they are made.
     quick: True to make only the runs that `Part.in_quick` selects.
-    scheduler: Address of a Dask scheduler, whose workers make the runs.
-    Returns rows: By group, one row per requested run, including failed runs; docs/guides/studies.md lists the columns.
+    scheduler: The address of a Dask scheduler, whose workers make the runs.
+    Returns rows: One row per requested run, including failed runs, by group. docs/guides/studies.md lists the columns.
     Returns failures: The errors, by `<group>/<run id>`.
     """
     rows: dict[str, pd.DataFrame] = {}
@@ -65,12 +66,11 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """The error that explains why a data set is missing: that of the first failed run in the groups from which the data
-    set is built.
+    """Return the error that explains why a data set is missing: the first failure in its groups of runs.
 
-    failures: Errors with keys `<group>/<run id>`, from `made`.
-    Returns: The error, which is not raised here. If no run failed, the error says that the results of the runs are not
-        enough to build the data set.
+    failures: The errors with keys `<group>/<run id>`, from `made`.
+    Returns: The error, which is not raised here. If no run failed, the error says that the results are not enough to
+        build the data set.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -81,12 +81,12 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
 def missing(
     claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
 ) -> dict[str, LeowarpError]:
-    """Reasons why data sets that claims name are missing. A claim about a missing data set reads "cannot be told", with
-    the reason.
+    """Return the reasons why data sets that claims name are missing. A claim about a missing data set has the verdict
+    "cannot be told", with the reason.
 
-    claim_frames: Data sets that claims name, each with the groups of runs from which it is built.
-    frames: Data sets that exist.
-    failures: Failures from `made`.
+    claim_frames: The data sets that claims name, each with the groups of runs from which it is built.
+    frames: The data sets that exist.
+    failures: The failures from `made`.
     Returns: The error for each missing data set, by the data set's name.
     """
     return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
@@ -95,8 +95,8 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make the runs of one group. Return the rows of the group, and its failures by `<group>/<run id>`. Runs that
-    failed at an earlier start are repeated."""
+    """Make the runs of one group, and return its rows and its failures by `<group>/<run id>`. Runs that failed at an
+    earlier start are repeated."""
     folder = making.folder / part.name
     # With `force`, the group's directory is deleted, because all of its rows form one data set.
     if making.force and folder.exists():
@@ -119,7 +119,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Different warnings of the runs, the most frequent warning first."""
+    """Return the distinct warnings of the runs, with the most frequent warning first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -128,7 +128,7 @@ def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Add the real time of this start to that of earlier starts."""
+    """Add the real time of this start to the time of earlier starts."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
     # The times of all starts are added up, because each start makes only the runs that are missing.
@@ -137,10 +137,10 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """HTML table with the cost of each group and the total.
+    """Return an HTML table with the cost of each group and the total.
 
-    rows: Rows from `made`.
-    folder: Directory of the study, which contains `cost.json`.
+    rows: The rows from `made`.
+    folder: The directory of the study, which contains `cost.json`.
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
@@ -157,7 +157,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 
 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    """A row of `cost_table`: the total processor time of all runs, and the total real time of all starts."""
+    """Return a row of `cost_table`: the processor time of all runs, and the real time of all starts."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
     # If all runs failed, the table has no columns of scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
@@ -169,10 +169,10 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Text about the cost of the runs, for the terminal: processor time of guest and host, and real time of all starts.
+    """Return a text about the cost of the runs, for the terminal. The text has the processor time of guest and host,
+    and the real time of all starts.
 
-    The real time may be shorter than the processor time, because runs are made in parallel. The real time includes
-    starts that were interrupted.
+    The real time may be shorter than the processor time, because runs are made in parallel.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
@@ -183,9 +183,9 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 
 
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
-    """HTML that names the directory with the results of each group, and shows example code.
+    """Return HTML that names the results directory of each group and shows example code.
 
-    example: Python code that reads the results, which the page shows.
+    example: The Python code that reads the results, which the page shows.
     """
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(

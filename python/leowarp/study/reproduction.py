@@ -29,18 +29,20 @@ class Reproduction:
     Attributes
     ----------
     path : Path
-        Directory of the reproduction.
+        The directory of the reproduction.
     page : Path
-        Path of `index.html`.
+        The path of `index.html`.
     claims : list of dict
-        Rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
+        The rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause,
+            samples.
     failures : dict of name to LeowarpError
-        Errors of runs that could not be made, by name. Claims that need a failed run have the verdict "cannot be told".
+        The errors of runs that could not be made, by name. Claims that need a failed run have the verdict "cannot be
+        told".
     cost : str
-        Text with the measured cost of the runs. "" if the cost is only in the manifest of each run.
+        The measured cost of the runs, as text. "" if the cost is only in the manifest of each run.
     left_out : list of str
-        Tools that this machine lacks. The study omits the parts that need a missing tool. Each entry is a sentence with
-        the command that installs the tool.
+        The tools that this machine lacks. The study omits the parts that need a missing tool. Each entry has the
+        command that installs the tool.
     """
 
     path: Path
@@ -62,16 +64,16 @@ def reproduce(
     Parameters
     ----------
     key : str
-        Key of the study in `leowarp.study.studies()`.
+        The key of the study in `leowarp.study.studies()`.
     out : path, optional
-        Directory; default: `reproductions/<key>`. With a recording (`path`), the default is `reproductions/<key>-<name
-        of the recording>`.
+        The directory, by default `reproductions/<key>`. With a recording (`path`), the default is
+        `reproductions/<key>-<name of the recording>`.
     samples : int, optional
-        For `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) under which
-        claims are checked, counted from the first; default: all 9.
+        For `frederiksen2024`: the number of conditions under which claims are checked, by default all 9. A condition is
+        a combination of TCP stack, links, times and skies. The conditions are counted from the first.
     duration : str, optional
-        For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With a length other
-            than the study's own, the result is only a trial and not a reproduction.
+        For `frederiksen2024`: the length of every run, instead of the study's own, for example "60 s". With another
+            length, the result is only a trial and not a reproduction.
     quick : bool, optional
         True to make a smaller version of the study. `frederiksen2024`: three conditions, and runs of 200 s.
             `torres2020`: every eighth jitter,
@@ -82,10 +84,10 @@ def reproduce(
         For `programs`: True to build missing QUIC stacks, whose sources are downloaded from package registries.
     path, capacity : path, optional
         For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table). `capacity` is a file with the dish's
-        capacity, if the recording has none. With a recording, the sessions run over its replay.
+        capacity, for a recording that has none. With a recording, the sessions run over its replay.
     scheduler : str, optional
-        For all studies except `frederiksen2024` and `programs`: address of a Dask scheduler, whose workers then make
-            the runs.
+        For all studies except `frederiksen2024` and `programs`: the address of a Dask scheduler, whose workers make the
+            runs.
     at_once, kernel, force, progress
         See `leowarp.run_many`. For a study with many runs, `progress` is called with each `StudyProgress`.
 
@@ -100,7 +102,7 @@ def reproduce(
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        If every run of the study failed: the error of the first run.
+        If every run of the study failed. The error is the error of the first run.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
@@ -145,8 +147,8 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """One row of `claims.json` per claim. If runs of a claim failed or were not requested, the verdict on the claim is
-    "cannot be told". In place of a measured result, the row then states why the first of these runs is missing.
+    """Return one row of `claims.json` per claim. If runs of a claim failed or were not requested, the verdict on the
+    claim is "cannot be told". The row states why the first of these runs is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians over seeds, with confidence intervals that do not assume a distribution.
+"""Compute medians over seeds, with confidence intervals that do not assume a distribution.
 
 An interval reaches from one order statistic of the values to another. For any distribution, a sum of binomial
 probabilities gives the probability that the interval contains the true median (H. A. David and H. N. Nagaraja, Order
 Statistics, 3rd edition, section 7.1).
-A normal distribution cannot be assumed: even the distribution of goodput over seeds is not symmetric, because the
-    capacity limits goodput.
+A normal distribution cannot be assumed, because the capacity limits goodput and makes its distribution asymmetric.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ HOW = (
     "confidence (20 seeds: the 6th and the 15th value, 95.9 %); of fewer than 6 seeds, the smallest and the largest "
     "(5: 93.8 %)"
 )
-"""Sentence that explains the confidence intervals; tables and captions show it."""
+"""The sentence that explains the confidence intervals in tables and captions."""
 
 
 @dataclass(frozen=True)
 class Middle:
     """A median with its confidence interval.
 
-    median, low, high: Values in the unit of the data; nan if there are no values.
-    count: Number of values.
-    confidence_ratio: Probability that an interval computed by this method contains the true median.
+    median, low, high: The values in the unit of the data. nan means that there are no values.
+    count: The number of values.
+    confidence_ratio: The probability that an interval computed by this method contains the true median.
     """
 
     median: float
@@ -45,11 +44,11 @@ class Middle:
 
     @property
     def known(self) -> bool:
-        """Whether there is at least one value."""
+        """Return whether there is at least one value."""
         return self.count > 0
 
     def above(self, value: float) -> bool:
-        """Whether the whole interval is above `value`.
+        """Return whether the whole interval is above `value`.
 
         >>> middle([4.0, 5.0, 6.0]).above(3.9)
         True
@@ -57,15 +56,15 @@ class Middle:
         return self.known and self.low > value
 
     def below(self, value: float) -> bool:
-        """Whether the whole interval is below `value`."""
+        """Return whether the whole interval is below `value`."""
         return self.known and self.high < value
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
-        """Text with the median and its interval, such as `12.3 (11.0 to 14.1)`.
+        """Return the median and its interval as text, such as `12.3 (11.0 to 14.1)`.
 
-        scale: Factor for the values; for example, 1e-6 converts bit/s to Mbit/s.
-        digits: Number of digits after the decimal point. An infinite value represents an event that did not happen; its
-            text is "never".
+        scale: The factor for the values. For example, 1e-6 converts bit/s to Mbit/s.
+        digits: The number of digits after the decimal point. An infinite value represents an event that did not happen.
+            Its text is "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -79,16 +78,16 @@ class Middle:
         return f"{median} ({low} to {high})"
 
     def numbers(self) -> dict[str, Any]:
-        """Values for `claims.json`: `median`, `low`, `high`, `count`."""
+        """Return the values for `claims.json`: `median`, `low`, `high`, `count`."""
         return {"median": self.median, "low": self.low, "high": self.high, "count": self.count}
 
 
 def middle(values: Any) -> Middle:
-    """Median of values, with the median's confidence interval. Missing values are ignored.
+    """Return the median of values, with its confidence interval. Missing values are ignored.
 
     The interval is computed by `leowarp.scalars.medians.median_interval`.
 
-    values: array-like. Numbers; null and nan count as missing.
+    values: array-like. The numbers. null and nan count as missing.
     Raises ValueError if a value is not a number.
 
     >>> wide = middle(range(1, 21))
@@ -108,12 +107,12 @@ def middle(values: Any) -> Middle:
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
-    """Values of two variants, paired by seed: two runs with the same seed have the same path.
+    """Return the values of two variants, paired by seed. Two runs with the same seed have the same path.
 
-    rows: Frame with the columns `seed`, `column` and `key`.
-    column: Column to compare.
-    one, other: Values of `key` that select the two variants.
-    Returns: Columns `seed, one, other`, sorted by seed. A seed is dropped if only one of the variants has it.
+    rows: A frame with the columns `seed`, `column` and `key`.
+    column: The column to compare.
+    one, other: The values of `key` that select the two variants.
+    Returns: The columns `seed, one, other`, sorted by seed. A seed is dropped if only one of the variants has it.
     """
     # Rows are joined by seed. If the two variants were treated as independent samples, the spread between paths would
     # widen the interval of their difference.
@@ -123,7 +122,7 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Median over seeds of the ratio of two variants with the same seed, and therefore over the same path.
+    """Return the median ratio of two variants over seeds. Two runs with the same seed have the same path.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median
@@ -136,7 +135,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 
 
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
-    """Share of true values, from 0 to 1; nan if there are no values."""
+    """Return the share of true values, from 0 to 1, or nan if there are no values."""
     array = np.asarray(values, dtype="float64")
     # The mean of no values would be nan with a numpy warning, which this check avoids.
     return float(array.mean()) if len(array) else math.nan

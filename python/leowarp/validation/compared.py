@@ -22,10 +22,10 @@ from leowarp.validation.public import PUBLIC, Public
 from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
 LIMIT_RATIO = 0.15
-"""Maximum Kolmogorov-Smirnov distance from the recording at which a fitted profile counts as valid."""
+"""The maximum Kolmogorov-Smirnov distance from the recording at which a fitted profile counts as valid."""
 
 FEWEST = 8
-"""Minimum number of samples for a meaningful distance."""
+"""The minimum number of samples for a meaningful distance."""
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -39,15 +39,15 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of a recording, compared with the same quantity in the guest.
+    """A quantity of a recording, compared with the same quantity in the guest.
 
-    count: Number of samples in the recording's second half, with which everything else is compared.
-    quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium; empty if there are
-        no samples.
-    distances: Kolmogorov-Smirnov distance of each medium from the second half.
-    floor: Kolmogorov-Smirnov distance of the recording's first half, to which the profile was fitted, from the second
+    count: The number of samples in the recording's second half, with which everything else is compared.
+    quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium. The quantiles are
+        empty if there are no samples.
+    distances: The Kolmogorov-Smirnov distance of each medium from the second half.
+    floor: The Kolmogorov-Smirnov distance between the two halves of the recording. The profile was fitted to the first
         half.
-    noise: Distance that two independent sets of samples from one distribution exceed in only 5 of 100 cases.
+    noise: The distance that two independent sample sets of one distribution exceed in only 5 of 100 cases.
     """
 
     quantity: str
@@ -61,9 +61,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Validated:
-    """Comparison of a recording with the guest.
+    """A comparison of a recording with the guest.
 
-    samples: Samples of the recording and of each medium, for figures.
+    samples: The samples of the recording and of each medium, for figures.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Validated:
 class Skipped:
     """A recording that was not compared.
 
-    fetch: Command that fetches the recording.
+    fetch: The command that fetches the recording.
     """
 
     name: str
@@ -109,20 +109,20 @@ def validate(
 ) -> list[Validated | Skipped]:
     """Compare the second halves of recordings with the same measurement in the guest.
 
-    The measurement is repeated over a replay of the second half, over the profile fitted to the first half, and over
-    the default profile.
+    The measurement is repeated over a replay of the second half, the profile fitted to the first half, and the default
+    profile.
 
-    recordings: Files, or names of public recordings in `PUBLIC`.
-    folder: Folder for the results; each recording gets a subfolder with scenarios and runs.
-    recordings_folder: Folder that is searched for public recordings.
-    columns: Columns of files without a header.
+    recordings: The files, or the names of public recordings in `PUBLIC`.
+    folder: The folder for the results. Each recording gets a subfolder with scenarios and runs.
+    recordings_folder: The folder that is searched for public recordings.
+    columns: The columns of files without a header.
     received: True if files without a header contain the times at which replies arrived.
-    interval_ns: Interval between the lines of files that do not contain times.
-    profile: Profile with which files are compared; each public recording names its own profile.
-    longest_ns: Maximum length of the runs; default: the length of the recording.
-    tell: Function that is called with a line of text before each step.
-    Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes
-        `Skipped`, with the reason.
+    interval_ns: The interval between the lines of files that do not contain times.
+    profile: The profile with which files are compared. Each public recording names its own profile.
+    longest_ns: The maximum length of the runs, by default the length of the recording.
+    tell: The function that is called with a line of text before each step.
+    Returns: The comparisons in the order of `recordings`. A missing or unusable recording becomes `Skipped`, with the
+        reason.
     """
     given: list[_Given | Skipped] = [
         _read(one, recordings_folder, columns, received, interval_ns, profile) for one in recordings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of distances and verdicts, and of skipped recordings; tests/guest/validate_test.py tests runs in the guest."""
+"""Tests of distances and verdicts, and of skipped recordings. tests/guest/validate_test.py tests runs in the guest."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Divide a measurement in the middle of its time: the profile is fitted to the first half and compared with the
+"""Divide a measurement in the middle of its time. The profile is fitted to the first half and compared with the
 second."""
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
 
 _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
-"""Columns of a measurement that have one row per round trip."""
+"""The columns of a measurement that have one row per round trip."""
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
-    """The measurement before and after the middle of its time. The time of each half begins at 0.
+    """Return the measurement before and after the middle of its time. The time of each half begins at 0.
 
-    If a file has only the total number of retransmissions, the total is divided in proportion to the data carried in
-    each half, so that both halves have the same share of retransmissions.
+    If a file has only the total number of retransmissions, both halves get the same share of retransmissions. The total
+    is divided in proportion to the data carried in each half.
     """
     if measurement.transfer is not None:
         first, second = (_transfer(measurement.transfer, late=late) for late in (False, True))
@@ -35,7 +35,7 @@ def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
 
 
 def _from(measurement: Measurement, chosen: slice, zero_ns: int) -> Measurement:
-    """Some of the measurement's round trips, with `zero_ns` as time 0."""
+    """Return some of the measurement's round trips, with `zero_ns` as time 0."""
     series = measurement.round_trip
     assert series is not None
     kept: dict[str, Any] = {}

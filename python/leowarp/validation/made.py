@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeat the measurement of a recording in the guest: over a replay of the recording, and over profiles."""
+"""Repeat the measurement of a recording in the guest, over a replay of the recording and over profiles."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def written_preset(fit: Fit, folder: Path) -> None:
 
 
 def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
-    """The media over which the measurement is repeated: for each name, the text of the medium's section in the
-    scenario, and the two ends of the measurement."""
+    """Return the media over which the measurement is repeated. Each name has the medium's section of the scenario, and
+    the two ends of the measurement."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -65,8 +65,7 @@ def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") 
 
 
 def _as_rows(measurement: Measurement) -> Measurement:
-    """Probes as rows of a table: each row is valid from the middle of the time between the previous probe and the row's
-    probe."""
+    """Return probes as rows of a table. A row is valid from the middle between the previous probe and its own probe."""
     assert measurement.round_trip is not None
     t_ns = measurement.round_trip.t_ns
     middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)
@@ -82,7 +81,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Run the measurement over a medium, and return its result.
 
-    schedule: Schedule of the recording, which also applies to a replay; a profile has its own schedule.
+    schedule: The schedule of the recording, which also applies to a replay. A profile has its own schedule.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -108,22 +107,22 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Interval between the guest's pings, in ns. The interval is short, so that few pings are nearest to more than one
-    probe of the recording."""
+    """Return the interval between the guest's pings, in ns. It is short, so that few pings are nearest to several
+    probes of the recording."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """For each probe of the recording, the guest's ping that was sent nearest to it in time, so that both series have
-    the same gaps."""
+    """Return, for each probe of the recording, the guest's ping with the nearest sending time. Both series have the
+    same gaps."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
 
 
 def pings_of(run: Run, flow: int = 0) -> Series:
-    """Round trips of a run's ping flow; nan for lost pings."""
+    """Return the round trips of a run's ping flow, with nan for lost pings."""
     echoes = run.table("echoes")
     of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), flow)).sort_by("sent_ns")
     sent_ns = of_flow["sent_ns"].to_numpy()
@@ -135,14 +134,14 @@ def pings_of(run: Run, flow: int = 0) -> Series:
 
 
 def printed_ns(rtt_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round trips rounded as ping prints them, because recordings contain the printed values: to 0.01 ms below 10 ms,
-    0.1 ms below 100 ms, and 1 ms from 100 ms on (iputils, ping_common.c)."""
+    """Round the round trips as ping prints them, because recordings contain the printed values. The steps are 0.01 ms
+    below 10 ms, 0.1 ms below 100 ms, and 1 ms from 100 ms on (iputils, ping_common.c)."""
     unit_ns = np.where(rtt_ns >= 100e6, 1e6, np.where(rtt_ns >= 10e6, 1e5, 1e4))
     return np.asarray(np.round(rtt_ns / unit_ns) * unit_ns)
 
 
 def transfer_of(run: Run, way: str, flow: int = 0) -> Transfer:
-    """Goodput of a run's flow in intervals of 0.1 s, with retransmissions and smoothed round-trip times."""
+    """Return the goodput of a run's flow in intervals of 0.1 s, with retransmissions and smoothed round-trip times."""
     goodput, sockets = run.series("goodput", flow), run.sockets(flow)
     step_ns = 100_000_000
     count = run.plan.run.duration_ns // step_ns

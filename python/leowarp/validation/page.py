@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of `leowarp validate`: for each recording a table and distributions, and a list of skipped recordings."""
+"""The page of `leowarp validate`, with a table and distributions for each recording, and a list of skipped
+recordings."""
 
 from __future__ import annotations
 
@@ -28,17 +29,17 @@ _LEAD = (
 
 
 HEADS = ("quantity", "verdict", "n", *(f"distance, {name}" for name in MEDIA), "floor", "noise")
-"""Headings of the columns of `cells`."""
+"""The headings of the columns of `cells`."""
 
 
 def cells(row: Row) -> tuple[object, ...]:
-    """The cells of a row in the table of verdicts."""
+    """Return the cells of a row in the table of verdicts."""
     distances = (_rounded(row.distances.get(name)) for name in MEDIA)
     return (row.quantity, row.verdict, row.count, *distances, _rounded(row.floor), _rounded(row.noise))
 
 
 def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str) -> Path:
-    """Write `index.html` and its figures; return the page's path."""
+    """Write `index.html` and its figures, and return the page's path."""
     (folder / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
     parts: list[tuple[str, str, str]] = []
     for one in found:
@@ -74,7 +75,7 @@ def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str)
 
 
 def _distributions(one: Validated) -> Figure:
-    """One panel per quantity that has samples: the share of samples at or below each value."""
+    """Draw one panel per quantity with samples: the share of samples at or below each value."""
     rows = [row for row in one.rows if row.count > 1]
     columns = min(len(rows), 3)
     lines = -(-len(rows) // columns)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public recordings by name: address, licence, and command to fetch each. leowarp does not contain the recordings
-themselves."""
+"""The public recordings by name, with address, licence, and command to fetch each. leowarp does not contain the
+recordings themselves."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Public:
     """A recording that can be fetched.
 
     repository: ``owner/name`` on github.com.
-    path: Path of the file in the repository.
-    licence: Licence as stated in the repository.
-    link: Name of the measured link; recordings of the same link may share a fit.
-    columns: Description of the columns, if the file has no header.
+    path: The path of the file in the repository.
+    licence: The licence as stated in the repository.
+    link: The name of the measured link. Recordings of the same link may share a fit.
+    columns: The description of the columns, if the file has no header.
     received: True if the times in the file are times at which replies arrived.
-    profile: Profile with which the recording is compared.
+    profile: The profile with which the recording is compared.
     """
 
     name: str
@@ -40,20 +40,20 @@ class Public:
 
     @property
     def address(self) -> str:
-        """Address of the file at its commit."""
+        """Return the address of the file at its commit."""
         return f"{_RAW}/{self.repository}/{self.commit}/{self.path}"
 
     @property
     def file_name(self) -> str:
-        """Name of the recording with the extension of its file."""
+        """Return the name of the recording with the extension of its file."""
         return self.name + Path(self.path).suffix
 
     def command(self, folder: Path) -> str:
-        """Shell command that fetches the file into a folder."""
+        """Return the shell command that fetches the file into a folder."""
         return f"curl --fail --location --create-dirs --output {folder / self.file_name} {self.address}"
 
     def found(self, folder: Path) -> Path | None:
-        """The file in a folder, if it exists and has the expected content; otherwise None."""
+        """Return the file in a folder, or None if it is missing or has other content."""
         path = folder / self.file_name
         if not path.is_file():
             return None
@@ -126,4 +126,4 @@ _EVERY = (
 )  # fmt: skip
 
 PUBLIC = {one.name: one for one in _EVERY}
-"""Public recordings by name."""
+"""The public recordings by name."""

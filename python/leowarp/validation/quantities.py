@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities by which measurements are compared: samples from probes, and samples from a transfer."""
+"""The quantities by which measurements are compared: samples from probes, and samples from a transfer."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SECOND_NS = 1_000_000_000
 
 
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
-    """Samples of a series of round trips.
+    """Return the samples of a series of round trips.
 
-    schedule: Schedule of the path's reconfigurations. Without a schedule, there are no samples of steps, and no samples
-        of delays above a slot's minimum.
-    Returns: Samples by name of the quantity, in its unit (see the names at the top of this module).
+    schedule: The schedule of the path's reconfigurations. Without a schedule, there are no samples of steps or of
+        delays above a slot's minimum.
+    Returns: The samples by name of the quantity, in its unit (see the names at the top of this module).
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
     found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}
@@ -48,7 +48,7 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
 
 
 def of_transfer(transfer: Transfer) -> Samples:
-    """Samples of a transfer, one per whole second."""
+    """Return the samples of a transfer, one per whole second."""
     t_ns = transfer.t_ns - transfer.t_ns[0]
     # An interval is assigned to the second that contains its middle, because intervals may begin some microseconds
     # before or after a whole second.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes, loads and arms of the study. Each run has one change of the path; an arm is the condition at this change.
+"""The routes, loads and arms of the study. Each run has one change of the path. An arm is the condition at this change.
 
 A sample is a change at which the sender's own station switches to another satellite. The reason is that the queue of a
 saturated path is at the sender's station. An arm differs from its control only in a few keys, so that a difference in
@@ -13,28 +13,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""Time in s of the change in a run, which is also the interval between route updates. Until the change, packets use the
-path of the run's start."""
+"""The time in s of the change in a run, which is also the interval between route updates. Until the change, packets use
+the path of the run's start."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
 QUEUE = "80 pkts"
-"""Limit of the queue: about the bandwidth-delay product, which is 76 packets of 1514 bytes for the 92 ms from Madrid to
-Tokyo and back."""
+"""The limit of the queue. It is about the bandwidth-delay product, which is 76 packets of 1514 bytes for the 92 ms from
+Madrid to Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
-"""Length of a gap in ms, within the range of `examples/dish-lasers.toml`; and time in s to point a laser again. Finding
-a satellite for the first time takes longer; this additional time is not included."""
+"""The length of a gap in ms, within the range of `examples/dish-lasers.toml`, and the time in s to point a laser again.
+The additional time to find a satellite for the first time is not included."""
 
 
 @dataclass(frozen=True)
 class Route:
     """Two cities that a constellation connects, and their route changes.
 
-    name: Name of the route in names of runs.
-    scenario: Name of the example scenario on which the runs are based.
-    changes_s: Times, on the constellation's clock, at which the sender's station switches to another satellite while
-        the receiver's station does not.
-    lasers_s: Times at which the path begins to use a link between satellites that were out of each other's range
-        `CHANGE_S` seconds before; empty if there are none.
+    name: The name of the route in names of runs.
+    scenario: The name of the example scenario on which the runs are based.
+    changes_s: The times, on the constellation's clock, at which only the sender's station switches to another
+        satellite.
+    lasers_s: The times at which the path begins to use a new link between satellites. These satellites were out of each
+        other's range `CHANGE_S` seconds before. The tuple is empty if there are none.
     """
 
     name: str
@@ -61,12 +61,12 @@ BY_ROUTE = {route.name: route for route in ROUTES}
 RENO, CUBIC, BBR, CALL, PAGE = "reno", "cubic", "bbr", "call", "page"
 TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
-"""Loads: one bulk transfer with one of three TCPs; a call beside a transfer with CUBIC; and a page load alone."""
+"""The loads: a bulk transfer with one of three TCPs, a call beside a CUBIC transfer, and a page load alone."""
 START_S = (0, 1, 2, 3, 4)
-"""Start time in s of the transfer, by sample. A congestion window grows and shrinks in cycles of some seconds. The
+"""The start time in s of the transfer, by sample. A congestion window grows and shrinks in cycles of some seconds. The
 start times differ, so that changes meet different points of the cycle."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
-"""Time in s from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may
+"""The time in s from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may
 fall between two bursts."""
 DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
 
@@ -76,16 +76,16 @@ LASER_PLAIN = "laser-at-once"
 LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
 DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
 CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
-"""Families of arms. Each family has a control, and changes at which its runs are made."""
+"""The families of arms. Each family has a control, and the changes at which its runs are made."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A condition at the change: the event that occurs, or no event.
+    """A condition at the change: an event, or no event.
 
-    control: Name of the arm with which the arm is compared.
-    keys: Keys of a scenario, dotted, or whole sections.
-    dish: Keys of the receiver's access link; None if the receiver has no access link.
+    control: The name of the arm with which the arm is compared.
+    keys: The dotted scenario keys, or whole sections.
+    dish: The keys of the receiver's access link. None means that the receiver has no access link.
     """
 
     name: str
@@ -136,5 +136,5 @@ ARMS = (
         dish={**_CAPACITY, **_NOTHING_ELSE, **_HOLD}),
     Arm(DISH_PROFILE, "dish, the profile off-peak", DISHES, DISH_STILL, dish={"preset": "off-peak", **_CAPACITY}),
 )  # fmt: skip
-"""All arms, in the order of the table."""
+"""The arms, in the order of the table."""
 BY_NAME = {arm.name: arm for arm in ARMS}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims. An arm is a condition at the route change. A claim states a limit for the harm of an arm beyond
-the harm of its control, on both routes (design/clauses/gaps.toml)."""
+"""The claims of the study. An arm is a condition at the route change. A claim limits the harm of an arm beyond the harm
+of its control, on both routes (design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from leowarp_studies.gaps.arms import (
 from leowarp_studies.gaps.results import extra, values
 
 FRAME = "runs"
-"""Name of the data set that claims use."""
+"""The name of the data set that claims use."""
 NOTHING_MS = 20
-"""Largest harm, in ms, that counts as no harm, because one additional loss changes the harm by about this much."""
+"""The largest harm, in ms, that counts as no harm. One additional loss changes the harm by about this much."""
 
 Extras = dict[str, Middle]
 
@@ -48,7 +48,7 @@ Extras = dict[str, Middle]
 def _extras(
     sample: Sample, arm: str, loads: Sequence[str], measure: str | None = None, control: str | None = None
 ) -> Extras:
-    """Extra harm of an arm relative to its control, for each route and load that has runs."""
+    """Return the extra harm of an arm relative to its control, for each route and load with runs."""
     frame: pd.DataFrame = sample[FRAME]
     found = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": extra(frame, route, arm, load, measure, control=control)
@@ -58,7 +58,7 @@ def _extras(
 
 
 def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], unit: str = "ms") -> Outcome:
-    """The verdict on a claim, with the medians and intervals that decided it."""
+    """Return the verdict on a claim, with the medians and intervals that decided it."""
     if not parts:
         return Outcome("cannot be told", "no run of it was made")
     said = "; ".join(
@@ -70,7 +70,7 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Outcome of a claim that the median extra harm is at most `most_ms`, for each route and load. With `within`, the
+    """Judge the claim that the median extra harm is at most `most_ms` for each route and load. With `within`, the
     median must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
@@ -83,21 +83,21 @@ def _less(one: Extras, other: Extras) -> Iterator[tuple[str, bool]]:
 
 # Implements claim 7.1 of gaps (in order and without loss, a step in delay is no signal).
 def step_alone(sample: Sample) -> Outcome:
-    """Extra harm of a change that keeps the order and moves the queue, relative to no change: only the delay
+    """Judge the extra harm of a change that keeps the order and moves the queue, relative to no change. Only the delay
     changes."""
     return _at_most(sample, ORDERED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.2 of gaps (RFC 8985: RACK waits a part of the round trip).
 def reordering_alone(sample: Sample) -> Outcome:
-    """Extra harm of a change at which packets may overtake others, relative to the same change with the order kept."""
+    """Judge the extra harm of a change with possible overtaking, relative to the same change with the order kept."""
     return _at_most(sample, MOVED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.3 of gaps (claims 5.1 and 5.2 of cures).
 def queue_makes_late(sample: Sample) -> Outcome:
-    """Number of late packets if the queue is left behind, compared with the number if the queue is moved; sums over all
-    samples."""
+    """Compare the number of late packets between a queue that is left behind and a moved queue. The numbers are sums
+    over all samples."""
     frame = sample[FRAME]
     late = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": [
@@ -114,15 +114,14 @@ def queue_makes_late(sample: Sample) -> Outcome:
 
 # Implements claim 7.4 of gaps (RFC 8985; DSACK undoes reductions).
 def queue_left_behind(sample: Sample) -> Outcome:
-    """Extra harm of a change that leaves the queue behind, relative to the same change with the queue moved."""
+    """Judge the extra harm of a change that leaves the queue behind, relative to a moved queue."""
     return _at_most(sample, PLAIN, TCPS, 40)
 
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Extra harm of the gap, compared with the extra harm of the change. The gap's extra harm is the harm of a change
-    with a gap, relative to a change without one. The change's extra harm is the harm of a change without a gap,
-    relative to no change."""
+    """Compare the extra harm of the gap with the extra harm of the change. The gap's extra harm compares changes with
+    and without a gap. The change's extra harm compares a change without a gap with no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -130,7 +129,7 @@ def gap_outweighs(sample: Sample) -> Outcome:
 
 # Implements claim 7.6 of gaps (BBR takes no single loss for congestion).
 def bbr_suffers_less(sample: Sample) -> Outcome:
-    """Extra harm that the gap causes for BBR, compared with its extra harm for CUBIC."""
+    """Compare the extra harm that the gap causes for BBR with its extra harm for CUBIC."""
     return _bbr_below_cubic(sample, LOST)
 
 
@@ -146,19 +145,19 @@ def _bbr_below_cubic(sample: Sample, arm: str) -> Outcome:
 
 # Implements claim 7.7 of gaps (nothing is lost while the queue has room).
 def buffering_costs_its_length(sample: Sample) -> Outcome:
-    """Extra harm of a gap in which packets are buffered."""
+    """Judge the extra harm of a gap in which packets are buffered."""
     return _at_most(sample, BUFFERED, TCPS, 2 * GAP_MS)
 
 
 # Implements claim 7.8 of gaps (the old link carries meanwhile).
 def make_before_break(sample: Sample) -> Outcome:
-    """Extra harm of a gap during which the old link still carries the packets."""
+    """Judge the extra harm of a gap during which the old link still carries the packets."""
     return _at_most(sample, OLD, TCPS, NOTHING_MS, within=True)
 
 
 # Implements claim 7.9 of gaps (30 frames a second: 40 ms meet one or two).
 def call_loses_frames(sample: Sample) -> Outcome:
-    """Number of frames that never arrived completely, minus their number at a change without a gap."""
+    """Judge how many more frames never arrive completely with a gap than without a gap."""
     lost, buffered = (_extras(sample, arm, (CALL,), "lost_frames") for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median >= 1 for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= 0 for name, one in buffered.items()}
@@ -167,13 +166,13 @@ def call_loses_frames(sample: Sample) -> Outcome:
 
 # Implements claim 7.10 of gaps (a frame waits no longer than the gap lasts).
 def slowest_frame(sample: Sample) -> Outcome:
-    """Delay that a gap adds to the call's slowest frame."""
+    """Judge the delay that a gap adds to the call's slowest frame."""
     return _at_most(sample, BUFFERED, (CALL,), GAP_MS)
 
 
 # Implements claim 7.11 of gaps (a loss costs a round trip, a hold its length).
 def page_waits(sample: Sample) -> Outcome:
-    """Load time of a page with a gap, minus its load time with a change alone."""
+    """Judge the additional load time of a page with a gap, relative to a change alone."""
     lost, buffered = (_extras(sample, arm, (PAGE,)) for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median > GAP_MS for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= GAP_MS for name, one in buffered.items()}
@@ -182,13 +181,13 @@ def page_waits(sample: Sample) -> Outcome:
 
 # Implements claim 7.12 of gaps (another path is there meanwhile).
 def waiting_costs_nothing(sample: Sample) -> Outcome:
-    """Extra harm of routes that use a new laser only after it is pointed."""
+    """Judge the extra harm of routes that use a new laser only after it is pointed."""
     return _at_most(sample, LASER_WAIT, (*TCPS, PAGE), NOTHING_MS, within=True)
 
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """Extra harm of a laser that is used before it is pointed, if packets are lost, and if packets are buffered."""
+    """Judge the extra harm of a laser that is used before it is pointed, with lost and with buffered packets."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
     parts |= {f"{name}, buffered": less for name, less in _less(buffered, lost)}
@@ -197,13 +196,13 @@ def laser_costs_more(sample: Sample) -> Outcome:
 
 # Implements claim 7.14 of gaps (the queue of a dish does not move).
 def hold_of_a_dish(sample: Sample) -> Outcome:
-    """Extra harm of a reconfiguration during which packets are held."""
+    """Judge the extra harm of a reconfiguration during which packets are held."""
     return _at_most(sample, DISH_HOLD, TCPS, 2 * GAP_MS)
 
 
 # Implements claim 7.15 of gaps (claim 6.8 of programs: such losses are no congestion).
 def whole_profile(sample: Sample) -> Outcome:
-    """Extra harm of the complete off-peak profile, relative to a dish without reconfiguration."""
+    """Judge the extra harm of the complete off-peak profile, relative to a dish without reconfiguration."""
     found = _extras(sample, DISH_PROFILE, (RENO, CUBIC))
     below = _bbr_below_cubic(sample, DISH_PROFILE)
     parts = {name: one.median > 1000 for name, one in found.items()}

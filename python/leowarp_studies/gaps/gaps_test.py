@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the study's runs and claims on synthetic results, and of its samples on the constellation, without the
-guest."""
+"""Tests of the study's runs and claims on synthetic results, and of its samples on the constellation. No guest is
+needed."""
 
 import pandas as pd
 import pytest
@@ -21,7 +21,7 @@ LATE = {arms.PLAIN: 50, arms.MOVED: 4}
 
 
 def frame():
-    """Synthetic results for which every claim holds."""
+    """Return synthetic results for which every claim holds."""
     rows = []
     for route in ROUTES:
         for arm in ARMS:

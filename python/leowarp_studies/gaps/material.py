@@ -14,7 +14,7 @@ from leowarp_studies.gaps.arms import CHANGES
 from leowarp_studies.gaps.claims_harm import CLAIMS, FRAME
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 TITLE = "What a gap adds to a route change"
 LEAD = (
     "When a path changes, a new link may not be there at once, packets overtake each other, and a queue stays behind. "
@@ -23,13 +23,13 @@ LEAD = (
     "was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE, GUIDE = "gaps.csv", "guide.md"
-"""Files beside the page: a table of all runs, for programs to read; and the tables of docs/guides/gaps.md."""
+"""The files beside the page: a table of all runs, for programs to read, and the tables of docs/guides/gaps.md."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Make the missing runs; see `leowarp.study.Room`.
+    """Make the missing runs (see `leowarp.study.Room`).
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     quick : bool
         True for a shorter study: one change of each route, three arms and two loads.
     scheduler : str, optional
-        Address of a Dask scheduler.
+        The address of a Dask scheduler.
 
     Raises
     ------
     LeowarpError
-        The error of the first failed run, if no run succeeded.
+        If no run succeeded. The error is the error of the first failed run.
     """
     # A quick study makes no runs of the other groups, so these groups would have no data set.
     parts = [part for part in runs.parts() if not quick or part.name.endswith(CHANGES)]
@@ -69,7 +69,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Return the texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append("quick: one change of each route, three arms, CUBIC and a page load: verdicts mean nothing")

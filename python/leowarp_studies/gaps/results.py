@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One row per run, for claims and tables: the performance of the load, and the fate of its packets."""
+"""The results of each run, for claims and tables: the performance of the load, and the fate of its packets."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from leowarp_studies.gaps.arms import BY_NAME, CALL, PAGE, RATE_BPS
 from leowarp_studies.gaps.runs import parts_of
 
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
-"""Rate in bit/s at which the link can carry a transfer's payload: each packet has 1514 bytes, of which 1448 are
+"""The rate in bit/s at which the link can carry a transfer's payload. Each packet has 1514 bytes, of which 1448 are
 payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
-"""Measures of the loads, with their units; larger is worse. For a transfer, the measure is the time that its missing
-data would take at the link's rate. Missing data are the data that a transfer at this rate would have delivered since
-its start, minus the data that were delivered (the SACK-aware goodput of the sender's socket).
-In-order goodput is not used: if a packet were missing at the end of a run, all later data would count as missing. For a
+"""The measures of the loads, with their units. A larger value is worse. For a transfer, the measure is the time that
+its missing data would take at the link's rate. Missing data are the data that this rate would have delivered since the
+transfer's start, minus the delivered data. The delivered data are the SACK-aware goodput of the sender's socket.
+In-order goodput is not used, because a packet missing at the end of a run would make all later data count as missing.
+For a
 call there are three measures: the delay of the slowest frame, frames that never arrived completely, and freezes. For a
 page load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
-"""The measure that the table shows for each load; for a transfer, it is `missing_ms`."""
+"""The measure that the table shows for each load. A transfer has `missing_ms`."""
 COUNTS = {
     "late_pkts": "late_pkts", "lost_in_gap_pkts": "lost_loss_pkts", "spurious_pkts": "spurious_retransmissions_pkts",
     "timeouts": "sender_timeouts",
 }  # fmt: skip
-"""Columns for transfers only, each with the name of the scalar that it contains."""
+"""The columns for transfers only, each with the name of its scalar."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All runs that succeeded.
+    """Return all runs that succeeded.
 
-    rows: Rows of the study engine, by group.
-    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and those of `COUNTS`. If a load does not
-        have a measure or count, the value is null.
+    rows: The rows of the study engine, by group.
+    Returns: The columns `route, at_s, arm, load, family`, the columns of `MEASURES`, and the columns of `COUNTS`. The
+        value is null if a load does not have the measure or count.
     """
     found: list[dict[str, Any]] = []
     for part in rows.values():
@@ -61,7 +62,7 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
 
 
 def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None) -> pd.Series:
-    """Values of a measure in the runs of an arm, by sample."""
+    """Return the values of a measure in the runs of an arm, by sample."""
     mine = frame[(frame["route"] == route) & (frame["arm"] == arm) & (frame["load"] == load)]
     return mine.set_index("at_s")[measure or MAIN.get(load, "missing_ms")].astype("float64")
 
@@ -69,10 +70,11 @@ def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | 
 def extra(
     frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None, *, control: str | None = None
 ) -> Middle:
-    """Difference of a measure between an arm and its control at the same change, as a median over samples.
+    """Return the difference of a measure between an arm and its control, as a median over samples. Arm and control have
+    the same change.
 
-    measure: Name of a measure; default: the load's `MAIN`.
-    control: Name of an arm; default: the arm's own control.
+    measure: The name of a measure, by default the load's `MAIN`.
+    control: The name of an arm, by default the arm's own control.
     """
     against = BY_NAME[arm].control if control is None else control
     return middle((values(frame, route, arm, load, measure) - values(frame, route, against, load, measure)).dropna())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: every arm with every load at the same changes, in one group per route and family of arms."""
+"""The runs of the study: every arm with every load at the same changes. There is one group per route and family of
+arms."""
 
 from __future__ import annotations
 
@@ -37,36 +38,36 @@ FAMILIES = {
     DISHES: "the receiver's dish without a reconfiguration, with a hold, with a whole profile",
     LASERS: "a laser that is there at once, waited for, lost on or buffered for",
 }
-"""Families of arms, in the order in which their runs are made, with a description of each."""
+"""The families of arms, in the order in which their runs are made, with a description of each."""
 _SECTIONS = ("routing", "cures", "ground", "isl")
 _QUICK_LOADS, _QUICK_ARMS = (CUBIC, PAGE), (FROZEN, PLAIN, LOST)
 CALL_S = 3
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups of runs; the groups of route changes come first."""
+    """Return all groups of runs. The groups of route changes come first."""
     return tuple(
         _part(route, family, why) for family, why in FAMILIES.items() for route in ROUTES if samples(route, family)
     )
 
 
 def samples(route: Route, family: str) -> tuple[int, ...]:
-    """Times of the changes in a family's runs, on the constellation's clock, in s."""
+    """Return the times of the changes in a family's runs, on the constellation's clock, in s."""
     return route.lasers_s if family == LASERS else route.changes_s
 
 
 def group_of(route: Route, family: str) -> str:
-    """Name of a group of runs."""
+    """Return the name of a group of runs."""
     return f"{route.name}-{family}"
 
 
 def name_of(route: Route, at_s: int, arm: str, load: str) -> str:
-    """Scenario name of a run. The name identifies the run in the rows of the results."""
+    """Return the scenario name of a run. The name identifies the run in the rows of the results."""
     return f"{route.name}.{at_s}.{arm}.{load}"
 
 
 def parts_of(name: str) -> tuple[str, int, str, str]:
-    """Route, sample, arm and load that a scenario's name contains.
+    """Return the route, sample, arm and load in a scenario's name.
 
     >>> parts_of("madrid-tokyo.117.gap-lost.cubic")
     ('madrid-tokyo', 117, 'gap-lost', 'cubic')
@@ -96,7 +97,7 @@ def _part(route: Route, family: str, why: str) -> Part:
 
 
 def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
-    """Keys of each run of a group."""
+    """Yield the keys of each run of a group."""
     for load in LOADS:
         for number, at_s in enumerate(samples(route, family)):
             for arm in (arm for arm in ARMS if arm.family == family):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's tables for the page and for the guide: the harm by arm and load, and the three parts of the harm."""
+"""The study's tables for the page and the guide: the harm by arm and load, and its three parts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CAPTION = (
 
 
 def harm(frame: pd.DataFrame) -> str:
-    """One table per route, as HTML. Each row has the extra harm of an arm relative to its control, as a median with its
-    interval."""
+    """Return one table per route, as HTML. A row has the extra harm of an arm relative to its control, as a median with
+    its interval."""
     return "".join(
         html.table(f"{route.label}. {CAPTION}", list(_HEADER), [list(row) for row in _rows(frame, route)],
                    left=frozenset((0,)))
@@ -29,7 +29,7 @@ def harm(frame: pd.DataFrame) -> str:
 
 
 def counts(frame: pd.DataFrame) -> str:
-    """Table of lost, late and retransmitted packets of transfers, as sums over samples, as HTML."""
+    """Return an HTML table of lost, late and retransmitted packets of transfers, as sums over samples."""
     rows = [
         [route.label, arm.label, LOADS[load],
          *(f"{values(frame, route.name, arm.name, load, name).sum():.0f}" for name in COUNTS)]
@@ -40,7 +40,7 @@ def counts(frame: pd.DataFrame) -> str:
 
 
 def guide(frame: pd.DataFrame) -> str:
-    """The tables of docs/guides/gaps.md, as Markdown."""
+    """Return the tables of docs/guides/gaps.md, as Markdown."""
     lines = []
     for route in ROUTES:
         lines += [f"### {route.label}", "", f"| {' | '.join(_HEADER)} |", "|---|" + "---:|" * (len(_HEADER) - 1)]

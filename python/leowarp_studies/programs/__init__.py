@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QUIC stacks compared with the kernel's TCP over changing paths: a study of this project."""
+"""A study of this project that compares QUIC stacks with the kernel's TCP over changing paths."""

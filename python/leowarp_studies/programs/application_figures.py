@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of page loads and films: load times, bit rates of the film as played, and stalls."""
+"""The figures of page loads and films: load times, bit rates of the film as played, and stalls."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from leowarp_studies.programs.rules import Rules
 from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
-"""Ticks of load times on a logarithmic axis."""
+"""The ticks of load times on a logarithmic axis."""
 MOST_RATIO = 5
-"""Load times are drawn on a logarithmic axis if the largest is more than this many times the smallest, as over the
-mobile channel."""
+"""The ratio of largest to smallest load time above which the axis is logarithmic."""
 
 
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Page load time by protocol and stack, one panel per path, one mark per run.
+    """Draw the page load time by protocol and stack, with one panel per path and one mark per run.
 
     Raises TraceError if no page was loaded.
     """
@@ -52,7 +51,7 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Mean bit rate of a film, and below it the stalled time, by player, protocol and stack.
+    """Draw the mean bit rate of a film, and below it the stalled time, by player, protocol and stack.
 
     Raises TraceError if no film was played.
     """
@@ -85,7 +84,7 @@ def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series) -> None:
-    """Draw one mark per run in its row; marks of the unmodified path are above those of its control."""
+    """Draw one mark per run in its row. Marks of the unmodified path are above the marks of its control."""
     for place, (condition, style) in enumerate(CONDITIONS.items()):
         mine = frame["condition"] == condition
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3.4, "markeredgewidth": 0.8} | style

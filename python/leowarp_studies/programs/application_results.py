@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films for claims and figures, one row per run. Values come from the client's measurements and from the
-run's packets."""
+"""The results of page loads and films for claims and figures, one row per run. Values come from the client's
+measurements and from the run's packets."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ VIDEO_COLUMNS = ("path", "sample", "condition", "player", "way", "startup_ns", "
 
 
 def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All page loads.
+    """Return all page loads.
 
-    rows: Rows of the study engine, by group.
+    rows: The rows of the study engine, by group.
     Returns: `PAGE_COLUMNS`. `path`: as in `application_runs.PAGES`. `load_ns`: time from the client's first packet to
-        the last byte of the last object; infinite if the load was given up. `object_mean_ns`: mean over objects of the
-        time from the load's start to the object's last byte; infinite if `load_ns` is infinite. `run`: directory of the
-        run. All other columns are numbers of packets or datagrams from the server, over all connections.
+        the last byte of the last object. It is infinite if the load was given up. `object_mean_ns`: mean over objects
+        of the time from the load's start to the object's last byte. It is infinite if `load_ns` is infinite. `run`:
+        directory of the run. All other columns are numbers of packets or datagrams from the server, over all
+        connections.
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
 
 def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All films and live streams; the parameters are those of `pages_of`.
+    """Return all films and live streams, with the parameters of `pages_of`.
 
     Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`: number of stalls.
-        `stalled_ns`: their total time. `bitrate_bps`: mean bit rate; null if no segment arrived. `switches`: number of
-        changes of the bit rate. `latency_ns`: median latency over segments; null unless the stream is live. Numbers of
-        packets have the same meaning as in `pages_of`.
+        `stalled_ns`: their total time. `bitrate_bps`: mean bit rate, or null if no segment arrived. `switches`: number
+        of changes of the bit rate. `latency_ns`: median latency over segments, or null unless the stream is live.
+        Numbers of packets have the same meaning as in `pages_of`.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)
 
@@ -78,6 +79,6 @@ def _video(run: Run, who: str) -> dict[str, Any]:
 
 
 def _packets(run: Run) -> dict[str, int]:
-    """Numbers of packets over all connections of the program."""
+    """Return the numbers of packets over all connections of the program."""
     flows = run.summary["flows"][1:]
     return {name: sum(flow[name] for flow in flows) for name in ("sent_pkts", "lost_pkts", "late_pkts")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films over the paths of `runs`, with the same control for each path."""
+"""The page loads and films over the paths of `runs`, with the same control for each path."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from leowarp_studies.programs.runs import CHANGES, MOBILE, MOVING, RECONFIGURATI
 
 PAGES = {path: f"page-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
-"""Groups of runs, by path."""
+"""The groups of runs, by path."""
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
-"""Start of the page load in s, by path: a page load takes about 1.5 s over the paths with route changes. Over the
-access link, a page load takes less time, because the round trip is half as long. The starts are chosen so that the path
-changes in the middle of the page load."""
+"""The start of the page load in s, by path. A page load takes about 1.5 s over the paths with route changes. Over the
+access link, it takes less time, because the round trip is half as long. The path changes in the middle of the page
+load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
-"""Time in s after which a page load counts as failed. No further route change occurs during this time."""
+"""The time in s after which a page load counts as failed. No further route change occurs during this time."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
-"""Start of a film in s: the route change comes 6 s after it, and reconfigurations 4 s and 19 s after it."""
+"""The start of a film in s. The route change comes 6 s after it, and reconfigurations 4 s and 19 s after it."""
 VIDEO_SEEDS = (1, 2)
 VIDEO_KEYS: dict[str, dict[str, Any]] = {
     CHANGES: {f"{section}.{key}": value for section in ("isl", "ground")
@@ -31,19 +31,19 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""Scenario keys for films: films last longer than transfers, so they use half the rate. With these keys, a full queue
-drains in the same time as a full queue in the runs of transfers."""
+"""The scenario keys for films. Films last longer than transfers, so they use half the rate. A full queue drains in the
+same time as in the runs of transfers."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",
     MOBILE: "250,500,1000,2000,4000,6000,8000",
 }
-"""Bit rates of the film, by path: the highest one just fits the path's 10 Mbit/s. For the mobile channel, the lowest
-bit rate is below the rate that any stack reached."""
+"""The bit rates of the film, by path. The highest one just fits the path's 10 Mbit/s. For the mobile channel, the
+lowest bit rate is below the rate that any stack reached."""
 
 
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
-    """All groups of page loads and films; the parameters are those of `runs.parts`."""
+    """Return all groups of page loads and films, with the parameters of `runs.parts`."""
     here, everybody = ways.names_there(frozenset(senders)), tuple(ways.BY_NAME)
     found = []
     for kind, groups, maker in (("page loads", PAGES, _pages), ("DASH", VIDEOS, _videos)):
@@ -61,8 +61,8 @@ _WHY = {
 
 
 def _samples(path: str, condition: str, seeds: Sequence[int]) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
-    """Samples of a path. A sample has a name, the stations of server and client, and scenario keys. A quick study has
-    only the first sample."""
+    """Yield the samples of a path. A sample has a name, the stations of server and client, and scenario keys. A quick
+    study has only the first sample."""
     if path == CHANGES:
         for change in runs.looked_at():
             ends = (change.pair.source, change.pair.destination)
@@ -97,5 +97,5 @@ def _videos(path: str, names: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def _lasting(end_s: float) -> dict[str, str]:
-    """Keys of a run that is somewhat longer than its program; the run stops when the program ends."""
+    """Return the keys of a run that is somewhat longer than its program. The run stops when the program ends."""
     return {"run.duration": f"{end_s + 10:g} s"}

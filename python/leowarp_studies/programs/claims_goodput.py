@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about senders' goodput (6.6, 6.8, 6.9, 6.11, 6.12)."""
+"""The claims about senders' goodput (6.6, 6.8, 6.9, 6.11, 6.12)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Payload that is missing in the 3 s after a change, relative to the path without change, as a share of the link's
-    capacity. The worst change decides the verdict.
+    """Judge the payload that is missing in the 3 s after a change, as a share of the link's capacity. The reference is
+    the path without change. The worst change decides the verdict.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -36,7 +36,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
 
 # Implements claim 6.8 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
-    """Median goodput of BBR over seeds, compared with the median of each other sender.
+    """Compare the median goodput of BBR over seeds with the median of each other sender.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -47,7 +47,7 @@ def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
 
 # Implements claim 6.9 of programs (RFC 9438 in three implementations).
 def cubic_is_cubic(frames: Frames) -> Outcome:
-    """Median goodput of ngtcp2 and quinn relative to the kernel's CUBIC.
+    """Compare the median goodput of ngtcp2 and quinn with the kernel's CUBIC.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -64,7 +64,7 @@ def cubic_is_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 6.11 of programs (RFC 8985, 6.2: Linux adapts, and takes reductions back).
 def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
-    """Median goodput of the kernel's CUBIC relative to quinn, quic-go and aioquic, without resequencing.
+    """Compare the median goodput of the kernel's CUBIC with quinn, quic-go and aioquic, without resequencing.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -79,7 +79,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Share of the data that a sender gets beside a flow of the kernel's CUBIC, as a mean over paths.
+    """Judge the share of the data that a sender gets beside a CUBIC flow of the kernel. The share is a mean over paths.
 
     Returns: Numbers: `share_ratio` by sender.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about packets that senders declare lost (6.1 to 6.5, 6.7, 6.10)."""
+"""The claims about packets that senders declare lost (6.1 to 6.5, 6.7, 6.10)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from leowarp_studies.programs.senders import AIOQUIC, BY_NAME, FIXED, KERNEL, NG
 IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
-"""Allowed relative difference between two counts: packets that a receiver discarded, and packets that arrived beyond
-the receiver's window."""
+"""The allowed relative difference between the packets that a receiver discarded and the packets that arrived beyond its
+window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Largest share of packets that each sender spuriously declared lost in a run of any group, on paths that do not
-    change.
+    """Judge the largest share of packets that each sender spuriously declared lost, on paths that do not change. The
+    share is the largest over the runs of all groups.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """
@@ -31,7 +31,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 
 # Implements claim 6.2 of programs (RFC 9002, 6.1.1 and 6.1.2).
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
-    """Share of late packets that quinn, quic-go and aioquic declared lost, over all changes.
+    """Judge the share of late packets that quinn, quic-go and aioquic declared lost, over all changes.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -40,7 +40,7 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 
 # Implements claim 6.3 of programs (ngtcp2, lib/ngtcp2_rtb.c: its packet threshold is half of what is in flight).
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets that ngtcp2 declared lost, compared with this share for each of the other three stacks.
+    """Compare the share of late packets that ngtcp2 declared lost with the share of each of the other three stacks.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -61,8 +61,8 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets that a sender treated as lost, over all changes; TCP retransmitted them spuriously, QUIC
-    declared them lost.
+    """Compare the share of late packets that each sender treated as lost, over all changes. TCP retransmitted them
+    spuriously, and QUIC declared them lost.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -81,8 +81,8 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Number of packets that were spuriously declared lost and never acknowledged, compared with the number of packets
-    that arrived beyond the receiver's window.
+    """Compare two packet counts: spuriously declared lost without a later acknowledgement, and arrived beyond the
+    receiver's window.
 
     Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """
@@ -114,7 +114,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Number of late packets over the profile in all runs, and share of packets that were spuriously declared lost.
+    """Judge the number of late packets over the profile in all runs, and the share of spuriously declared losses.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
@@ -137,7 +137,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 
 # Implements claim 6.10 of programs (RFC 9002, 6.1.1: 20 ms are 17 packets).
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
-    """The test of claim 6.2, applied to the mobile channel without resequencing.
+    """Apply the test of claim 6.2 to the mobile channel without resequencing.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -145,7 +145,7 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """For each sender, the largest share of packets that it spuriously declared lost in a run of the groups."""
+    """Return each sender's largest share of packets that it spuriously declared lost in a run of the groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

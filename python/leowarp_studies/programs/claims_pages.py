@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about page loads (6.13 to 6.19)."""
+"""The claims about page loads (6.13 to 6.19)."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ TWICE = 2.0
 HTTP1, HTTP2, HTTP2_BBR = "http1-cubic", "http2-cubic", "http2-bbr"
 HTTP3 = ("http3-ngtcp2", "http3-aioquic")
 FIXED3 = "http3-aioquic"
-"""Name of the HTTP/3 stack whose loss thresholds are those of RFC 9002."""
+"""The name of the HTTP/3 stack with the loss thresholds of RFC 9002."""
 
 
 def loads(frames: Frames, path: str, condition: str, way: str) -> pd.DataFrame:
-    """Page loads with one protocol and stack over a path, one row per sample."""
+    """Return the page loads with one protocol and stack over a path, one row per sample."""
     frame: pd.DataFrame = frames["pages"]
     return frame[(frame["path"] == path) & (frame["condition"] == condition) & (frame["way"] == way)]
 
 
 def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
-    """Median page load time over samples, in ns."""
+    """Return the median page load time over samples, in ns."""
     return middle(loads(frames, path, condition, way)["load_ns"])
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Time on the changing path divided by the time on the path that does not change, for the same protocol and stack;
-    median over samples."""
+    """Return the median ratio, over samples, of the times on the changing and the unchanging path. Protocol and stack
+    are the same."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 
@@ -66,8 +66,7 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
 
 # Implements claim 6.13 of programs (claim 6.6; a page takes a few round trips).
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
-    """Page load time with a route change during the load, divided by the time without a change, as a median over
-    changes.
+    """Compare page load times with and without a route change during the load, as a median ratio over changes.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -81,7 +80,7 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.14 of programs (RFC 9113, 1: each object costs an HTTP/1.1 connection one round trip).
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
-    """Median page load times over the frozen paths, with HTTP/1.1 and with HTTP/2, both with CUBIC.
+    """Compare the median page load times of HTTP/1.1 and HTTP/2 over the frozen paths, both with CUBIC.
 
     Returns: Numbers: `load_ns` by protocol and stack.
     """
@@ -92,7 +91,7 @@ def http2_is_faster_than_http1(frames: Frames) -> Outcome:
 
 # Implements claim 6.15 of programs (RFC 9001: the handshake of one round trip includes TLS).
 def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
-    """Median page load times with HTTP/3 on paths that do not change, divided by those of HTTP/2 with CUBIC.
+    """Compare the median page load times of HTTP/3 and of HTTP/2 with CUBIC, on paths that do not change.
 
     Returns: Numbers: `load_ns` by path, protocol and stack.
     """
@@ -112,8 +111,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Mean time until an object has arrived: the time with a reconfiguration, divided by the time without one. The
-    ratio for HTTP/3 is compared with the ratio for HTTP/2 with CUBIC.
+    """Compare the mean arrival times of objects with and without a reconfiguration. The ratio for HTTP/3 is compared
+    with the ratio for HTTP/2 with CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -128,8 +127,8 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 
 # Implements claim 6.17 of programs (losses around reconfigurations do not indicate congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
-    """Page load time with a reconfiguration during the load, divided by the time without one. The ratio for BBR is
-    compared with the ratio for CUBIC over the same protocol.
+    """Compare page load times with and without a reconfiguration during the load. The ratio for BBR is compared with
+    the ratio for CUBIC over the same protocol.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -144,7 +143,7 @@ def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.18 of programs (a late packet halves one of six windows).
 def six_windows_are_better_than_one(frames: Frames) -> Outcome:
-    """Median load times over the mobile channel without resequencing, with CUBIC. HTTP/1.1 is compared with HTTP/2.
+    """Compare the median load times of HTTP/1.1 and HTTP/2 over the mobile channel without resequencing, with CUBIC.
 
     Returns: Numbers: `load_ns` by protocol and stack.
     """
@@ -156,8 +155,8 @@ def six_windows_are_better_than_one(frames: Frames) -> Outcome:
 
 # Implements claim 6.19 of programs (6.10 and 6.11).
 def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
-    """Median load times over the mobile channel. HTTP/3 by aioquic is compared with HTTP/2 with CUBIC, and with HTTP/3
-    by aioquic on the channel with resequencing.
+    """Compare the median load times of HTTP/3 by aioquic over the mobile channel. The comparisons are HTTP/2 with
+    CUBIC, and HTTP/3 by aioquic on the channel with resequencing.
 
     Returns: Numbers: `load_ns` by protocol and stack, `resequenced_load_ns`.
     """

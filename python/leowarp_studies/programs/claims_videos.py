@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about DASH players (6.20 to 6.23)."""
+"""The claims about DASH players (6.20 to 6.23)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CUBIC, BBR, QUIC = PLAYED
 
 
 def played(frames: Frames, path: str, condition: str, player: str, way: str) -> pd.DataFrame:
-    """Films of one player with one protocol and stack over a path, one row per run."""
+    """Return the films of one player with one protocol and stack over a path, one row per run."""
     frame: pd.DataFrame = frames["videos"]
     mine = (frame["path"] == path) & (frame["condition"] == condition)
     return frame[mine & (frame["player"] == player) & (frame["way"] == way)]
 
 
 def _each(frames: Frames, path: str, column: str, condition: str = MOVING) -> dict[str, dict[str, float]]:
-    """Mean of a column over the films that were played, by player, protocol and stack."""
+    """Return the mean of a column over the films that were played, by player, protocol and stack."""
     found: dict[str, dict[str, float]] = {}
     for player in PLAYERS:
         mine = {way: played(frames, path, condition, player.name, way) for way in player.ways}
@@ -46,7 +46,7 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 
 # Implements claim 6.20 of programs (claim 6.6: less than 5 % of 3 s is missing).
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
-    """Number of stalls near route changes, in all films.
+    """Judge the number of stalls near route changes, in all films.
 
     Returns: Numbers: `stalls`, mean by player, protocol and stack.
     """
@@ -63,7 +63,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 
 # Implements claim 6.21 of programs (a buffer covers shorter interruptions).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
-    """Total time of stalls over the profile `starlink`. A player with 2 s of buffer is compared with a player with 6 s.
+    """Compare the total time of stalls over the profile `starlink`. The players have 2 s and 6 s of buffer.
 
     Returns: Numbers: `stalled_ns`, mean by player, protocol and stack.
     """
@@ -75,7 +75,7 @@ def a_short_buffer_stalls(frames: Frames) -> Outcome:
 
 # Implements claim 6.22 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_shows_better_pictures(frames: Frames) -> Outcome:
-    """Mean bit rate of films over the profile `starlink`. BBR is compared with CUBIC.
+    """Compare the mean bit rates of films with BBR and CUBIC over the profile `starlink`.
 
     Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """
@@ -86,7 +86,8 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
 
 # Implements claim 6.23 of programs (6.11).
 def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
-    """Mean bit rate of films over the mobile channel without resequencing. HTTP/3 by aioquic is compared with CUBIC.
+    """Compare the mean bit rates of films with HTTP/3 by aioquic and with CUBIC, over the mobile channel without
+    resequencing.
 
     Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """

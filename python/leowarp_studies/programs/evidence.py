@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that several claims, figures and tables use."""
+"""The numbers that several claims, figures and tables use."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from leowarp_studies.programs.runs import MOVING
 from leowarp_studies.programs.senders import BY_NAME, SENDERS
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name: `runs`, and for figures `views`."""
+"""The data sets of the study by name: `runs`, and for figures `views`."""
 
 
 def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: str | None = None) -> pd.DataFrame:
-    """Runs of a group under one condition (None means both), with one sender (None means all)."""
+    """Return the runs of a group under one condition (None means both), with one sender (None means all)."""
     frame: pd.DataFrame = frames["runs"]
     mine = frame["group"] == group
     for column, value in (("condition", condition), ("sender", sender)):
@@ -29,26 +29,27 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """The senders in `among` (None means all) that have runs in a group, in the order of `among` or `SENDERS`."""
+    """Return the senders in `among` (None means all) with runs in a group, in the order of `among` or `SENDERS`."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]
 
 
 def ratio(frames: Frames, group: str, sender: str, of: str, to: str, condition: str = MOVING) -> float:
-    """Sum of one column over a sender's runs, divided by the sum of another column; nan if the divisor is 0."""
+    """Return the sum of a column over a sender's runs, divided by the sum of another column. The ratio is nan if the
+    divisor is 0."""
     mine = rows(frames, group, condition=condition, sender=sender)
     below = float(mine[to].sum())
     return float(mine[of].sum()) / below if below else float("nan")
 
 
 def median(frames: Frames, group: str, sender: str, column: str, condition: str = MOVING) -> Middle:
-    """Median of a column over a sender's runs."""
+    """Return the median of a column over a sender's runs."""
     return middle(rows(frames, group, condition=condition, sender=sender)[column])
 
 
 def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, unit: str = "") -> str:
-    """Text such as `quinn 3 %, quic-go 4 %`, by sender; a missing value reads "unknown"."""
+    """Return a text such as `quinn 3 %, quic-go 4 %`, by sender. A missing value reads "unknown"."""
     return ", ".join(
         f"{BY_NAME[name].label} " + (f"{value * scale:.{digits}f}{unit}" if value == value else "unknown")
         for name, value in values.items()
@@ -56,18 +57,18 @@ def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, uni
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Text that lists the parts of a claim that do not hold, by sender; empty if all parts hold."""
+    """Return the parts of a claim that do not hold, as text by sender. The text is empty if all parts hold."""
     return claim.not_so({BY_NAME[name].label if name in BY_NAME else name: good for name, good in parts.items()})
 
 
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """Outcome of a claim, from the truth of its parts by sender.
+    """Return the outcome of a claim, from the truth of its parts by sender.
 
-    is_known: True if the data that the claim needs exist. The verdict is "cannot be told" if the data do not exist, or
-        if `parts` is empty.
-    because: Explanation that is appended to the parts that do not hold.
+    is_known: True if the data that the claim needs exist. The verdict is "cannot be told" without these data, or if
+        `parts` is empty.
+    because: The explanation that is appended to the parts that do not hold.
     """
     if not (parts and is_known):
         return Outcome("cannot be told", measured, numbers)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QUIC stacks of the study: find those that are available, and build missing stacks from registries if the user wants
-this.
+"""Find the available QUIC stacks of the study, and build missing stacks from registries at the user's request.
 
 ngtcp2 comes from Debian. examples/programs/build.sh builds the other stacks in fixed versions and puts them into the
 cache.
@@ -25,12 +24,12 @@ NGTCP2_PROGRAMS = ("gtlsserver", "gtlsclient", "openssl")
 
 
 def place() -> Path:
-    """Build directory of the transfer programs, which are in its subdirectory `bin/`."""
+    """Return the build directory of the transfer programs, which are in its subdirectory `bin/`."""
     return cache_folder("programs").absolute()
 
 
 def missing() -> dict[str, str]:
-    """Stacks that are not available, each with the command that installs it; empty if no stack is missing."""
+    """Return the missing stacks, each with the command that installs it."""
     found = {}
     for name in QUIC:
         if name == NGTCP2:
@@ -45,8 +44,8 @@ def missing() -> dict[str, str]:
 def fetch(on_message: Callable[[str], None]) -> None:
     """Build the missing stacks.
 
-    on_message: Function that is called with the name of each stack before it is built.
-    Raises HostError if a stack cannot be built; the message contains the output of the build.
+    on_message: The function that is called with the name of each stack before it is built.
+    Raises HostError if a stack cannot be built. The message contains the output of the build.
     """
     script = example_file("programs/build.sh")
     make_directory(place())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the study: goodput by sender and path, packets that were spuriously declared lost, and single packets at a
+"""The figures of the study: goodput by sender and path, spurious declarations of loss, and single packets at a
 change."""
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ CONDITIONS = {
     MOVING: {"color": BEFORE, "marker": "o", "label": "as it is"},
     STILL: {"color": AFTER, "marker": "s", "markerfacecolor": "white", "label": "control: nothing changes, order kept"},
 }
-"""Series have different marker shapes and colours, so that they can be distinguished in a grey print."""
+"""The styles of the conditions. Marker shapes and colours differ, so that series can be distinguished in a grey
+print."""
 CLOSE = (QUINN, NGTCP2)
-"""Stacks whose single packets a figure shows."""
+"""The stacks whose single packets a figure shows."""
 CLOSE_S = (-0.15, 0.45)
-"""Beginning and end of the time that this figure shows, in s relative to the change."""
+"""The beginning and end of the time in this figure, in s relative to the change."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput by sender, one panel per path, one mark per run."""
+    """Draw the goodput by sender, with one panel per path and one mark per run."""
     names = [sender.name for sender in SENDERS if sender.name in set(frames["runs"]["sender"])]
     groups = [group for group in TITLES if len(ev.rows(frames, group, condition=None))]
     drawn = new_figure(
@@ -61,8 +62,8 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Means over runs, by sender: late packets, packets declared lost, and packets of which the sender found that they
-    were spuriously declared lost.
+    """Draw means over runs by sender: late packets, packets declared lost, and spurious declarations that the sender
+    found.
 
     Raises TraceError if no packet was late.
     """
@@ -88,7 +89,7 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """One change, with every datagram of two stacks: its sending time and its arrival time.
+    """Draw one change with the sending time and arrival time of every datagram of two stacks.
 
     Raises TraceError if the runs of both stacks are missing.
     """
@@ -116,9 +117,9 @@ def _first_run(frames: Mapping[str, Any], sender: str) -> Path | None:
 
 
 def _datagrams(run: Path) -> pd.DataFrame:
-    """Packets that the source of the transfer sent on its connection, in order of `number` (0 is the first packet after
-    the change): `sent_ms, received_ms` relative to the change, and `is_late`. Packets sent outside of `CLOSE_S` are
-    left out."""
+    """Return the packets of the transfer's source on its connection, in order of `number` (0 is the first packet after
+    the change). The columns are `sent_ms, received_ms` relative to the change, and `is_late`. Packets sent outside of
+    `CLOSE_S` are left out."""
     opened = Run(run)
     flow = max((flow for flow in opened.summary["flows"] if flow["kind"] == "udp"), key=lambda flow: flow["sent_pkts"])
     echoes = opened.echoes(flow["flow"]).sort_values("sent_ns")

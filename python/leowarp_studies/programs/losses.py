@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a sender's loss detection, read from the logs that the sender's programs wrote into the run
-directory."""
+"""The decisions of a sender's loss detection, read from the logs that its programs wrote."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ from leowarp import TraceError
 from leowarp.base import layout
 
 LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
-"""Events of qlog (draft-ietf-quic-qlog-quic-events), with the names that ngtcp2 uses."""
+"""The events of qlog (draft-ietf-quic-qlog-quic-events), with the names that ngtcp2 uses."""
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Packet counts of a sender.
+    """The packet counts of a sender.
 
-    declared_pkts: Packets declared lost.
-    found_spurious_pkts: Packets declared lost that were acknowledged later; None if the stack does not report this
-        number.
+    declared_pkts: The number of packets declared lost.
+    found_spurious_pkts: The number of packets declared lost that were acknowledged later. None means that the stack
+        does not report it.
     """
 
     declared_pkts: int
@@ -31,9 +30,9 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """Output of the client of flow 0, as pairs (virtual time in ns, line).
+    """Return the output of flow 0's client, as pairs (virtual time in ns, line).
 
-    run: Run directory.
+    run: The run directory.
     """
     found = []
     for line in (run / layout.PROGRAMS / "0" / "client" / "output.txt").read_text(encoding="utf-8").splitlines():
@@ -45,7 +44,7 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 
 
 def done_ns(run: Path, size_bytes: int) -> int:
-    """Time in ns, on the run's clock, at which the client of flow 0 had received all bytes.
+    """Return the time in ns, on the run's clock, at which flow 0's client had received all bytes.
 
     Raises TraceError if the client did not report that it received all bytes.
     """
@@ -56,8 +55,8 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Packet counts of the server of flow 0. The counts come from the statistics that the client printed, or else from
-    the qlog.
+    """Return the packet counts of flow 0's server. The counts come from the statistics that the client printed, or else
+    from the qlog.
 
     Raises TraceError if neither the statistics nor a qlog exists.
     """
@@ -73,7 +72,7 @@ def of_run(run: Path) -> Losses:
 
 
 def from_qlog(lines: Iterable[str]) -> Losses:
-    """Counts of 1RTT packets, from a qlog that has one JSON text per line (application/qlog+json-seq).
+    """Return counts of 1RTT packets from a qlog with one JSON text per line (application/qlog+json-seq).
 
     >>> lost = '{"name": "recovery:packet_lost", "data": {"header": {"packet_type": "1RTT", "packet_number": 7}}}'
     >>> heard = ('{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": ['

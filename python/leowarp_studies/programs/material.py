@@ -27,7 +27,7 @@ from leowarp_studies.programs.rules import Rules
 from leowarp_studies.programs.senders import BY_NAME, QUIC, SENDERS
 
 OPTIONS = ("quick", "fetch")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "QUIC stacks beside the kernel's TCP"
 LEAD = (
@@ -39,13 +39,13 @@ LEAD = (
     "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
-"""File beside the page with all runs, for programs."""
+"""The file beside the page with all runs, for programs."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Material:
-    """Make the missing runs and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures (see `leowarp.study.Room`).
 
     quick: True for a shorter study, with one change and one seed.
     fetch: True to build missing stacks from their registries.
@@ -95,7 +95,7 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
 
 
 def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Return the texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -106,7 +106,7 @@ def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
 
 
 def _stacks(missing: Mapping[str, str]) -> str:
-    """HTML list of the available stacks."""
+    """Return an HTML list of the available stacks."""
     rows = [
         [sender.label, sender.congestion_control, sender.version, missing.get(sender.name, "yes")] for sender in SENDERS
     ]
@@ -115,7 +115,7 @@ def _stacks(missing: Mapping[str, str]) -> str:
 
 
 def _data_section(parts: Any) -> str:
-    """HTML section that says where the results are."""
+    """Return the HTML section that says where the results are."""
     note = (
         f'A row a run: <a href="{TABLE}">{TABLE}</a>, <a href="pages.csv">pages.csv</a>, '
         '<a href="videos.csv">videos.csv</a>. '

@@ -60,7 +60,7 @@ def outcome(number, frames):
 
 
 def changed(where, **columns):
-    """Synthetic runs with some columns replaced in rows where `where(frame)` is true."""
+    """Return synthetic runs with some columns replaced in rows where `where(frame)` is true."""
     frame = synthetic.runs()
     frame.loc[where(frame), list(columns)] = list(columns.values())
     return synthetic.frames() | {"runs": frame}
@@ -238,7 +238,7 @@ def test_what_was_expected_holds_on_results_that_are_so(as_expected, number):
 
 
 def changed_in(name, where, **columns):
-    """Synthetic page loads or films with some columns replaced in rows where `where(frame)` is true."""
+    """Return synthetic page loads or films with some columns replaced in rows where `where(frame)` is true."""
     frames = synthetic.frames()
     frame = frames[name]
     frame.loc[where(frame), list(columns)] = list(columns.values())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs for claims and figures, one row per run. Values come from the run's packets and from the counts that
-the sender reports."""
+"""The results of the study's runs for claims and figures, one row per run. Values come from the run's packets and from
+the counts that the sender reports."""
 
 from __future__ import annotations
 
@@ -29,35 +29,36 @@ from leowarp_studies.programs.runs import (
 from leowarp_studies.programs.senders import KERNEL
 
 DATA = DIRECTIONS[0]
-"""Direction of packets from source to destination."""
+"""The direction of packets from source to destination."""
 BIN_NS = 100_000_000
-"""Width in ns of the bins in the trace's table `bins`."""
+"""The width in ns of the bins in the trace's table `bins`."""
 AFTER_S = 3
-"""Time after a change that is evaluated, in s."""
+"""The time after a change that is evaluated, in s."""
 DIP_BINS = 3
-"""Minimum length of a dip, in bins: 300 ms, which is two round trips of the longest path with a full queue."""
+"""The minimum length of a dip, in bins. It is 300 ms, which is two round trips of the longest path with a full
+queue."""
 DIPPED_RATIO = 0.9
 WARM_S = 5
-"""Time in s from the start of a transfer after which its share is measured, so that slow start is over."""
+"""The time in s from a transfer's start after which its share is measured. Slow start is over by then."""
 BEYOND_PKTS = 128
-"""Number of packet numbers that aioquic's receiver remembers (quic/recovery.py, QuicPacketNumberWindow)."""
+"""The number of packet numbers that aioquic's receiver remembers (quic/recovery.py, QuicPacketNumberWindow)."""
 CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
-"""Time in s on the run's clock at which the path changes, by group."""
+"""The time in s on the run's clock at which the path changes, by group."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """All runs of the study.
+    """Return all runs of the study.
 
-    rows: Rows of the study engine, by group.
-    Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
+    rows: The rows of the study engine, by group.
+    Returns: The columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
-        `declared_pkts`: packets declared lost; for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
-        packets that were lost; for TCP, retransmissions whose original also arrived. `found_spurious_pkts`: packets of
-        which the sender itself found that they were spuriously declared lost; null if it does not report them.
-        `share_ratio`: the transfer's share of the data that arrived for it and for the competing transfer. `bytes`:
-        bytes that arrived in the `AFTER_S` seconds after the change. `missing_ratio` (as a share of the link's
-        capacity), `dip_ratio` and `recovery_ns` are relative to the same sender on the path without changes. If a
-        column does not apply to a group, its value is null.
+        `declared_pkts`: packets declared lost, or for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
+        packets that were lost. For TCP, they are retransmissions whose original also arrived. `found_spurious_pkts`:
+        packets whose declared loss the sender itself found to be spurious. The value is null if the sender does not
+        report them. `share_ratio`: the transfer's share of the data that arrived for it and for the competing transfer.
+        `bytes`: bytes that arrived in the `AFTER_S` seconds after the change. `missing_ratio` (as a share of the link's
+        capacity), `dip_ratio` and `recovery_ns` compare with the same sender on the unchanging path. If a column does
+        not apply to a group, its value is null.
     """
     found = []
     for group in rows:
@@ -68,7 +69,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
 
 def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Values of a run, and the bytes that arrived in each bin from the change on."""
+    """Return the values of a run, and the bytes that arrived in each bin from the change on."""
     sample, condition, sender = parts_of(name)
     run = Run(directory)
     transfer = TRANSFERS[group]
@@ -102,7 +103,7 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
 
 
 def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
-    """Summary of the flow that carries the transfer: the TCP flow, or the program's connection with most packets."""
+    """Return the summary of the transfer's flow: the TCP flow, or the program's connection with most packets."""
     flows = run.summary["flows"]
     if sender in KERNEL:
         return flows[0]
@@ -113,7 +114,7 @@ def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
 
 
 def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
-    """Payload that arrived at the destination, in bytes per bin, including retransmissions."""
+    """Return the payload that arrived at the destination, in bytes per bin, including retransmissions."""
     bins = run.bins(flow)
     mine = bins[bins["direction"] == DATA]
     counts = np.zeros(round(seconds * 1e9) // BIN_NS)
@@ -124,7 +125,7 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """A transfer's share of the data that arrived for the two competing transfers, while both had data to send. None if
+    """Return a transfer's share of the data of two competing transfers, while both had data to send. None means that
     one of the two transfers ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
@@ -135,8 +136,8 @@ def _share(run: Run, flow: int, from_ns: int) -> float | None:
 
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
-    """`frame` with further columns for the effects of a change. Each run is compared with the run of the same sender on
-    the path without changes. Until the change, the two runs are identical."""
+    """Return `frame` with further columns for the effects of a change. Each run is compared with the run of the same
+    sender on the path without changes."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())
@@ -159,12 +160,12 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 
 
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    """Depth and duration of a dip in one series relative to another.
+    """Return the depth and duration of a dip in one series relative to another.
 
-    mine, theirs: Bytes in bins of `BIN_NS`, from the change on; `theirs` are those of the run without the change.
-    Returns dip_ratio: Largest missing share in `DIP_BINS` consecutive bins; 0 if nothing is missing.
-    Returns recovery_ns: Time until the end of the last `DIP_BINS` consecutive bins that are below `DIPPED_RATIO` of
-        `theirs`; 0 if there are no such bins.
+    mine, theirs: The bytes in bins of `BIN_NS`, from the change on. `theirs` is the run without the change.
+    Returns dip_ratio: The largest missing share in `DIP_BINS` consecutive bins, or 0 if nothing is missing.
+    Returns recovery_ns: The time until the end of the last `DIP_BINS` consecutive bins below `DIPPED_RATIO` of
+        `theirs`. It is 0 if there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 500000000.0)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: every sender over the same paths. Each run has a control, in which the path does not change.
+"""The runs of the study, with every sender over the same paths. Each run has a control, in which the path does not
+change.
 
-Transfers have a fixed size, so that a stack ends by itself and then reports its counts. Rates are 10 to 20 Mbit/s,
-lower than in leowarp's other studies, because a QUIC stack needs about 10 us per system call. A full queue drains in
-the same time as in leowarp's other studies.
+Transfers have a fixed size, so that a stack ends by itself and reports its counts. Rates are only 10 to 20 Mbit/s,
+because a QUIC stack needs about 10 us per system call. A full queue drains in the same time as in leowarp's other
+studies.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from leowarp_studies.cures.changes import BEFORE_S, PAIRS, Change
 from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
 
 CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
-"""Groups of runs."""
+"""The groups of runs."""
 MOVING, STILL = "moving", "still"
-"""Conditions: the unmodified path (`MOVING`) and the control (`STILL`). In the control, routes do not change, there is
-no reconfiguration, and the link keeps the order."""
+"""The conditions: the unmodified path (`MOVING`) and the control (`STILL`). In the control, routes do not change, there
+is no reconfiguration, and the link keeps the order."""
 
 RATE_BPS = 20_000_000
 QUEUE_PKTS = 150
-"""Queue in packets: about the bandwidth-delay product from Madrid to Tokyo, which is 152 packets of 1514 bytes (92 ms x
-20 Mbit/s)."""
+"""The queue in packets. It is about the bandwidth-delay product from Madrid to Tokyo, which is 152 packets of 1514
+bytes (92 ms x 20 Mbit/s)."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
-"""Queue for the rate of `STARLINK_RATE`. The maximum waiting time equals that of the profile, which has 250 Mbit/s and
-a queue of 5000 packets."""
+"""The queue for the rate of `STARLINK_RATE`. The maximum waiting time is the same as in the profile, with 250 Mbit/s
+and a queue of 5000 packets."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
-"""Time in s of the first reconfiguration on the profile's clock."""
+"""The time in s of the first reconfiguration on the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
-"""Keys that set a slot longer than any run, so that no reconfiguration occurs: the slot at the run's start lasts
+"""The keys of a slot that is longer than any run. No reconfiguration occurs, because the slot at the run's start lasts
 another half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
-"""Keys for IP packets of 1500 bytes, with codewords of the same rate, 1/6. The channel's default of 1,115 bytes could
-not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
+"""The keys for IP packets of 1500 bytes, with codewords of the same rate, 1/6. The channel's default of 1,115 bytes
+could not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
 
 TRANSFERS = {
     CHANGES: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
@@ -51,18 +52,18 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""Time limit in s for a transfer, by group, counted from its start; a run ends with its transfer."""
+"""The time limit in s for a transfer, by group, counted from its start. A run ends with its transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
 
 @dataclass(frozen=True)
 class One:
-    """A run.
+    """A run of the study.
 
-    sample: Name of the change or seed, which is the same for all senders.
-    condition: `MOVING` or `STILL`.
-    keys: Keys of the scenario, including its flows.
+    sample: The name of the change or seed, which is the same for all senders.
+    condition: The condition, `MOVING` or `STILL`.
+    keys: The keys of the scenario, including its flows.
     """
 
     sample: str
@@ -73,12 +74,12 @@ class One:
 
     @property
     def name(self) -> str:
-        """Name of the run's scenario, which identifies the run in the rows of the results."""
+        """Return the name of the run's scenario, which identifies the run in the rows of the results."""
         return f"{self.sample}.{self.condition}.{self.sender}"
 
 
 def parts_of(name: str) -> tuple[str, str, str]:
-    """Sample, condition and sender in a scenario's name.
+    """Return the sample, condition and sender in a scenario's name.
 
     >>> parts_of("seed-1.still.quic-go")
     ('seed-1', 'still', 'quic-go')
@@ -88,9 +89,9 @@ def parts_of(name: str) -> tuple[str, str, str]:
 
 
 def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Iterator[tuple[str, Path]]:
-    """Name and directory of each successful run of a group, in the order of the study engine's rows.
+    """Yield the name and directory of each successful run of a group, in the order of the rows.
 
-    rows: Rows of the study engine, by group.
+    rows: The rows of the study engine, by group.
     """
     good = rows[group][rows[group]["status"] == "ok"]
     for row in good.to_dict("records"):
@@ -98,8 +99,8 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
 
 
 def looked_at() -> tuple[Change, ...]:
-    """Changes at which the sender's own station switches to another satellite. On a saturated path, this station has
-    the queue.
+    """Return the changes at which the sender's own station switches to another satellite. On a saturated path, the
+    queue is at this station.
 
     Each pair of cities of the study `cures` contributes its first switch of this kind.
     """
@@ -111,10 +112,10 @@ def looked_at() -> tuple[Change, ...]:
 
 
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
-    """All groups.
+    """Return all groups.
 
-    senders: Available senders.
-    programs: See `Transfer.flow`.
+    senders: The available senders.
+    programs: The build directory, as in `Transfer.flow`.
     """
     makers: dict[str, tuple[str, str, Callable[[Sequence[str], Path], Iterator[One]]]] = {
         CHANGES: ("one-change.toml", "a route change that leaves a queue behind, and the path frozen", _changes),
@@ -130,10 +131,10 @@ def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
 
 
 def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) -> Part:
-    """A group of runs over the path of an example scenario.
+    """Return a group of runs over the path of an example scenario.
 
-    ones: Runs that can be made on this machine.
-    whole: Number of runs if no stack is missing.
+    ones: The runs that can be made on this machine.
+    whole: The number of runs if no stack is missing.
     """
     content = {
         "name": name,
@@ -146,12 +147,12 @@ def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) ->
 
 
 def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter that selects the runs of a quick study."""
+    """Return the filter that selects the runs of a quick study."""
     return lambda values, seed: values["name"] in names
 
 
 def _together(ones: Sequence[One]) -> dict[str, Any]:
-    """Keys that vary together from run to run: for each key, its values in all runs."""
+    """Return the keys that vary together from run to run, with their values in all runs."""
     return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
 
 
@@ -160,13 +161,14 @@ def _lasting(group: str) -> dict[str, str]:
 
 
 def links() -> dict[str, Any]:
-    """Scenario keys for the study's links, which have a lower rate and shorter queues than in the example scenario."""
+    """Return the scenario keys for the study's links. The rate is lower and the queues are shorter than in the example
+    scenario."""
     return {f"{section}.{key}": value for section in ("isl", "ground")
             for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
 
 
 def at(change: Change, condition: str) -> dict[str, Any]:
-    """Keys of a scenario whose path changes at `change`."""
+    """Return the keys of a scenario whose path changes at `change`."""
     stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
     # Routes are computed at the run's start and every 30 s. In the control condition, the interval is longer than the
     # run, so that the first routes remain.
@@ -199,18 +201,18 @@ def _share(senders: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def sample_of(change: Change) -> str:
-    """Name of the sample with the runs around a change."""
+    """Return the name of the sample with the runs around a change."""
     return f"{change.pair.name}-{change.at_s}"
 
 
 def starlink(seed: int, condition: str) -> dict[str, Any]:
-    """Scenario keys of the access link."""
+    """Return the scenario keys of the access link."""
     keys = {"run.seed": seed, "access.capacity": STARLINK_RATE, "access.queue": STARLINK_QUEUE}
     return keys | {"access.period": "15 s", "access.phase": "12 s"} | (NEVER if condition == STILL else {})
 
 
 def mobile(seed: int, condition: str) -> dict[str, Any]:
-    """Scenario keys of the mobile channel."""
+    """Return the scenario keys of the mobile channel."""
     keys = {"run.seed": seed, "mobile.rate": MOBILE_RATE, "mobile.resequencing": condition == STILL}
     return keys | FULL_PACKETS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders: the kernel's TCP, and QUIC stacks from Debian and other registries, each with its default settings."""
+"""The senders: the kernel's TCP, and QUIC stacks from Debian and other registries, each with its default settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 PORT = 4433
 CLIENT_AFTER_S = 0.5
-"""Default of `client_after` for a program flow, in s."""
+"""The default of `client_after` for a program flow, in s."""
 CUBIC, BBR = "cubic", "bbr"
 NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
 STORAGE = "256 MiB"
-"""Space for two files of ngtcp2's server: the page that it serves, and its qlog, which has about 900 bytes per
+"""The space for two files of ngtcp2's server: the page that it serves, and its qlog. The qlog has about 900 bytes per
 packet."""
 
 
@@ -22,9 +22,9 @@ packet."""
 class Sender:
     """A TCP of the kernel, or a QUIC stack.
 
-    name, label: Name in runs, and label in figures.
-    congestion_control: Default congestion control of the stack, as text.
-    version: Fixed version of the stack, or the source from which it comes.
+    name, label: The name in runs, and the label in figures.
+    congestion_control: The default congestion control of the stack, as text.
+    version: The fixed version of the stack, or the source from which it comes.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Sender:
 
     @property
     def is_quic(self) -> bool:
-        """Whether the sender is a QUIC stack."""
+        """Return whether the sender is a QUIC stack."""
         return self.name not in (CUBIC, BBR)
 
 
@@ -51,15 +51,15 @@ BY_NAME = {sender.name: sender for sender in SENDERS}
 KERNEL = (CUBIC, BBR)
 QUIC = tuple(sender.name for sender in SENDERS if sender.is_quic)
 FIXED = (QUINN, QUIC_GO, AIOQUIC)
-"""Stacks that use the thresholds of RFC 9002: 3 packets, and 9/8 of the RTT."""
+"""The stacks that use the thresholds of RFC 9002: 3 packets, and 9/8 of the RTT."""
 
 
 @dataclass(frozen=True)
 class Transfer:
     """A transfer of a fixed size.
 
-    source, destination: Names of the stations.
-    start_s: Time at which TCP's first SYN or a QUIC client's first datagram is sent; accurate to about a millisecond.
+    source, destination: The names of the stations.
+    start_s: The time of TCP's first SYN or a QUIC client's first datagram, accurate to about a millisecond.
     """
 
     source: str
@@ -68,10 +68,10 @@ class Transfer:
     size_bytes: int
 
     def flow(self, sender: str, programs: Path) -> dict[str, Any]:
-        """The transfer as a flow of a scenario, in the form of a mapping.
+        """Return the transfer as a flow of a scenario, in the form of a mapping.
 
         sender: A name in `BY_NAME`.
-        programs: Build directory of the transfers of examples/programs.
+        programs: The build directory of the transfers of examples/programs.
         """
         ends = {"source": self.source, "destination": self.destination}
         if sender in KERNEL:
@@ -84,8 +84,8 @@ class Transfer:
 
 
 def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
-    """Command lines of server and client. When a client has received all bytes, it prints a line that begins with
-    `<size> bytes`."""
+    """Return the command lines of server and client. A client that has received all bytes prints a line that begins
+    with `<size> bytes`."""
     if sender != NGTCP2:
         program = programs / "bin" / f"{sender}-transfer"
         return f"{program} server {{port}}", f"{program} client {{server}} {{port}} {size_bytes}"
@@ -104,5 +104,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values by the label of the sender, instead of its name."""
+    """Return the same values by the sender's label instead of its name."""
     return {BY_NAME[name].label: value for name, value in names.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's tables, which the page shows."""
+"""The study's tables for the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONDITIONS = {MOVING: "as it is", STILL: "control"}
 
 
 def senders(frames: Mapping[str, Any]) -> str:
-    """The main table: one row per path, condition and sender."""
+    """Return the main table, with one row per path, condition and sender."""
     rows = []
     for group, title in TITLES.items():
         for condition, word in CONDITIONS.items():
@@ -45,7 +45,7 @@ def senders(frames: Mapping[str, Any]) -> str:
 
 
 def pages(frames: Mapping[str, Any]) -> str:
-    """Page load times: one row per path, condition and protocol."""
+    """Return the page load times, with one row per path, condition and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():
@@ -69,7 +69,7 @@ def pages(frames: Mapping[str, Any]) -> str:
 
 
 def films(frames: Mapping[str, Any]) -> str:
-    """Results of players: one row per path, condition, player and protocol."""
+    """Return the results of players, with one row per path, condition, player and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():
@@ -104,6 +104,6 @@ def _cells(mine: pd.DataFrame) -> list[Any]:
 
 
 def _mean(values: pd.Series, scale: float = 1.0, digits: int = 0) -> str:
-    """Mean of the values that are not missing; "-" if all are missing."""
+    """Return the mean of the values that are not missing, or "-" if all are missing."""
     mean = pd.to_numeric(values).mean() * scale
     return "-" if mean != mean else f"{mean:,.{digits}f}"

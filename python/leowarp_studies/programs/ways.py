@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of page loads and films: combinations of a protocol, a congestion control, and a player's buffer."""
+"""The methods of page loads and films: combinations of a protocol, a congestion control, and a player's buffer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LIVE, FILM = "live", "film"
 
 @dataclass(frozen=True)
 class Way:
-    """One method of fetching objects: a version of HTTP, and a sender with its congestion control.
+    """A method of fetching objects: a version of HTTP, and a sender with its congestion control.
 
-    name, label: Name in runs, and label in figures.
-    http: Value of the option `--http` of leowarp's own programs.
+    name, label: The name in runs, and the label in figures.
+    http: The value of the option `--http` of leowarp's own programs.
     sender: A name in `senders.BY_NAME`.
     """
 
@@ -30,7 +30,7 @@ class Way:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Stacks that the method needs. With HTTP/3, the client is always aioquic, whichever stack the server uses."""
+        """Return the stacks that the method needs. With HTTP/3, the client is always aioquic."""
         return frozenset({self.sender, AIOQUIC}) if self.http == "3" else frozenset()
 
 
@@ -42,22 +42,23 @@ WAYS = (
     Way("http3-ngtcp2", "HTTP/3, ngtcp2", "3", NGTCP2),
     Way("http3-aioquic", "HTTP/3, aioquic", "3", AIOQUIC),
 )
-"""HTTP/1.1 uses six connections; the other versions of HTTP use one. In this study, both stacks of HTTP/3 use CUBIC."""
+"""The methods of this study. HTTP/1.1 uses six connections, and the other versions of HTTP use one. Both stacks of
+HTTP/3 use CUBIC."""
 BY_NAME = {way.name: way for way in WAYS}
 LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
-"""Names of the entries of `WAYS` that are used for page loads."""
+"""The names of the entries of `WAYS` that are used for page loads."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
-"""Names of the entries of `WAYS` that DASH players use. A player fetches one segment at a time over one connection.
-With one segment at a time, HTTP/2 behaves like HTTP/1.1, so HTTP/2 is left out. ngtcp2 is left out because its server
-cannot serve the manifest of a live stream."""
+"""The names of the entries of `WAYS` that DASH players use. A player fetches one segment at a time over one connection.
+HTTP/2 is left out, because it then behaves like HTTP/1.1. ngtcp2 is left out because its server cannot serve the
+manifest of a live stream."""
 
 
 @dataclass(frozen=True)
 class Player:
     """A DASH player that selects bit rates by the rule of dash.js.
 
-    ways: Names of the entries of `WAYS` with which the video is played.
-    served, played: Command-line options of the server and of the client.
+    ways: The names of the entries of `WAYS` with which the video is played.
+    served, played: The command-line options of the server and of the client.
     """
 
     name: str
@@ -74,22 +75,22 @@ PLAYERS = (
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )
 PLAY_S = 20
-"""Time for which the viewer watches, in s."""
+"""The time for which the viewer watches, in s."""
 
 
 def names_there(senders: frozenset[str]) -> tuple[str, ...]:
-    """Names of the entries of `WAYS` that can run with the available stacks."""
+    """Return the names of the entries of `WAYS` that can run with the available stacks."""
     return tuple(way.name for way in WAYS if way.needs <= senders)
 
 
 def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, programs: Path) -> dict[str, Any]:
-    """A page load as a flow of a scenario.
+    """Return a page load as a flow of a scenario.
 
     name: A name in `BY_NAME`.
-    ends: Stations of server and client.
-    start_s: Time in s at which the client starts.
-    timeout_s: Time in s after which a page load counts as failed.
-    programs: Build directory of the stacks of examples/programs.
+    ends: The stations of server and client.
+    start_s: The time in s at which the client starts.
+    timeout_s: The time in s after which a page load counts as failed.
+    programs: The build directory of the stacks of examples/programs.
     """
     return _flow(name, ends, start_s, "", f"page {{server}} {{port}} --timeout {timeout_s}", programs)
 
@@ -97,13 +98,13 @@ def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, 
 def video_flow(
     name: str, player: Player, ladder_kbps: str, ends: tuple[str, str], start_s: float, programs: Path
 ) -> dict[str, Any]:
-    """A film or live stream as a flow of a scenario; the parameters are those of `page_flow`."""
+    """Return a film or live stream as a flow of a scenario, with the parameters of `page_flow`."""
     served = f"{player.served} --ladder {ladder_kbps}"
     return _flow(name, ends, start_s, served, f"video {{server}} {{port}} {player.played} --play {PLAY_S}", programs)
 
 
 def sysctl(name: str) -> dict[str, str]:
-    """Value of `tcp.sysctl` that sets the congestion control of programs."""
+    """Return the value of `tcp.sysctl` that sets the congestion control of programs."""
     sender = BY_NAME[name].sender
     return {"net.ipv4.tcp_congestion_control": sender if sender == BBR else CUBIC}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choice of the bit rate for the next segment: by throughput, by buffer (BOLA), or alternately by both, as in dash.js.
+"""The choice of the next segment's bit rate: by throughput, by buffer (BOLA), or alternately by both, as in dash.js.
 
 Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", INFOCOM 2016; Spiteri,
 Sitaraman, Sparacio, "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player", MMSys 2018,
@@ -14,50 +14,50 @@ from collections import deque
 from typing import Protocol
 
 SAFETY = 0.9
-"""Share of the throughput that may be used (dash.js: `bandwidthSafetyFactor`)."""
+"""The share of the throughput that may be used (dash.js: `bandwidthSafetyFactor`)."""
 SAMPLES = 4
-"""Number of segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 for live)."""
+"""The number of segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`, 3 for live)."""
 LEAST_BUFFER_S = 10.0
-"""Maximum buffer, in seconds, at which BOLA chooses the lowest bit rate, and DYNAMIC chooses by throughput (dash.js:
-MINIMUM_BUFFER_S)."""
+"""The maximum buffer, in seconds, at which BOLA chooses the lowest bit rate, and DYNAMIC chooses by throughput
+(dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""Additional buffer per bit rate, in seconds: from 10 s plus 2 s per bit rate on, BOLA chooses the highest bit rate
+"""The additional buffer per bit rate, in seconds. From 10 s plus 2 s per bit rate on, BOLA chooses the highest bit rate
 (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
-    """Rule that chooses bit rates by their index in the ladder."""
+    """A rule that chooses bit rates by their index in the ladder."""
 
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
-        """Index of the next segment's bit rate in the ladder.
+        """Return the index of the next segment's bit rate in the ladder.
 
         Parameters
         ----------
         buffer_s : float
-            Media in the buffer that have not been played, in seconds.
+            The media in the buffer that have not been played, in seconds.
         throughput_bps : float or None
-            `Throughput.mean_bps`; None if no segment has arrived yet.
+            The value of `Throughput.mean_bps`. None means that no segment has arrived yet.
         """
 
 
 class Throughput:
-    """Mean throughput of the last `SAMPLES` segments, each measured from the request to the last byte."""
+    """The mean throughput of the last `SAMPLES` segments, each measured from the request to the last byte."""
 
     def __init__(self) -> None:
         self._last: deque[float] = deque(maxlen=SAMPLES)
 
     def add(self, length_bytes: int, took_ns: int) -> None:
-        """Record a segment that has arrived: its length, and the time from the request to the last byte."""
+        """Record the length of an arrived segment, and the time from the request to the last byte."""
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:
-        """Mean throughput in bit/s; None if no segment has arrived."""
+        """Return the mean throughput in bit/s. None means that no segment has arrived."""
         return sum(self._last) / len(self._last) if self._last else None
 
 
 class ByThroughput:
-    """A rule that chooses the highest bit rate below 0.9 of the throughput. If no bit rate is below this limit, or if
-    the throughput is unknown, the rule chooses the lowest bit rate."""
+    """A rule that chooses the highest bit rate below 0.9 of the throughput. The lowest bit rate is chosen if no bit
+    rate is below this limit, or if the throughput is unknown."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -93,9 +93,8 @@ class Bola:
 
 
 class Dynamic:
-    """A rule that first chooses by throughput. It changes to BOLA (choosing by buffer) when the buffer has at least 10
-    s, and BOLA's bit rate is not below the one chosen by throughput. The rule changes back to throughput when the
-    buffer has less than 10 s, and BOLA's bit rate is below the one chosen by throughput."""
+    """A rule that first chooses by throughput. It changes to BOLA when the buffer has at least 10 s, unless BOLA's bit
+    rate is lower. It changes back to throughput when the buffer has less than 10 s and BOLA's bit rate is lower."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
@@ -111,7 +110,7 @@ class Dynamic:
 
 
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
-    """The rule for a name: dynamic, throughput or bola; or `fixed:N`, which always chooses index N of the ladder.
+    """Return the rule for a name: dynamic, throughput, bola, or `fixed:N`, which always chooses index N of the ladder.
 
     Raises
     ------

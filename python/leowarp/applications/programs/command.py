@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command line of the programs."""
+"""The command line of the programs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .http2 import Http2
 from .measures import Measures
 
 LADDER_KBPS = "230,331,477,688,991,1427,2056,2962,5027,6000"
-"""Bit rates of Big Buck Bunny, as in the evaluations of BOLA (Spiteri, Sitaraman, Sparacio, MMSys 2018; their simulator
-Sabre)."""
+"""The bit rates of Big Buck Bunny, as in the evaluations of BOLA (Spiteri, Sitaraman, Sparacio, MMSys 2018, and their
+simulator Sabre)."""
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run the program named on the command line; return the exit status."""
+    """Run the program named on the command line, and return the exit status."""
     given = _parser().parse_args(words)
     try:
         doing = given.run(given)
@@ -127,7 +127,7 @@ async def _transactions(given: argparse.Namespace) -> None:
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
-    """Value of `--http` -> function that opens connections. For HTTP/1.1, the function opens up to `connections`
+    """Return a function that opens connections, for each value of `--http`. For HTTP/1.1, it opens up to `connections`
     connections."""
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, connections),
@@ -137,7 +137,7 @@ def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[],
 
 
 def _http3() -> ModuleType:
-    """The module for HTTP/3, which is the only one that needs aioquic.
+    """Return the module for HTTP/3, the only module that needs aioquic.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of the server: bytes on demand, the objects of a page, a segmented video. All bodies consist of zeros and
+"""The content of the server: bytes on demand, the objects of a page, a segmented video. All bodies consist of zeros and
 have the length of real content."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""Time by which a live video began before the server's start, so that a player can be behind the live edge."""
+"""The time by which a live video began before the server's start. A player can thus be behind the live edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
@@ -28,16 +28,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Object:
-    """One object of a page.
+    """An object of a page.
 
     Attributes
     ----------
     path : str
     length : int
-        Length of the object in bytes.
+        The length of the object in bytes.
     after : str or None
-        Path of the object that refers to this object; None for the main object. This object is requested `delay_ms`
-        after the object `after` has arrived.
+        The path of the object that refers to this object. None means the main object. This object is requested
+        `delay_ms` after the object `after` has arrived.
     """
 
     path: str
@@ -47,14 +47,14 @@ class Object:
 
 
 def page_of(name: str) -> list[Object]:
-    """Objects of a page, the main one first.
+    """Return the objects of a page, the main object first.
 
     Parameters
     ----------
     name : str
-        Name of an included page (`median`), or path of a TOML file with entries `[[objects]]`. An entry has `path`,
-        `bytes`, `after` (except in the first entry) and `delay_ms`. An entry for several similar objects also has
-        `count`, and its `path` contains `{}` in place of an object's number.
+        The name of an included page (`median`), or the path of a TOML file with entries `[[objects]]`. An entry has
+        `path`, `bytes`, `after` (except in the first entry) and `delay_ms`. An entry for several similar objects also
+        has `count`, and its `path` contains `{}` in place of an object's number.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def page_of(name: str) -> list[Object]:
 
 
 def write_files(objects: list[Object], directory: Path) -> None:
-    """Write the objects of a page as files of zeros into a new directory; `/` becomes `index.html`."""
+    """Write the objects of a page as files of zeros into a new directory. The path `/` becomes `index.html`."""
     for one in objects:
         path = directory / (one.path.lstrip("/") or "index.html")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,14 +96,14 @@ class Video:
     Attributes
     ----------
     ladder_bps : tuple of int
-        Bit rates in increasing order.
+        The bit rates in increasing order.
     segment_ms : int
-        Playing time of a segment.
+        The playing time of a segment.
     media_s : float or None
-        Playing time of the video; None for a live video, in which each segment becomes available when its playing time
-        ends.
+        The playing time of the video. None means a live video, in which a segment becomes available when its playing
+        time ends.
     start_ns : int
-        Start of a live video, ns on the clock of measurements.
+        The start of a live video, in ns on the clock of measurements.
     """
 
     ladder_bps: tuple[int, ...]
@@ -112,7 +112,7 @@ class Video:
     start_ns: int = field(default_factory=lambda: now_ns() // 1000 * 1000 - LIVE_SINCE_NS)
 
     def manifest(self) -> bytes:
-        """The MPD (ISO/IEC 23009-1, 5.3), with a SegmentTemplate of equal durations."""
+        """Return the MPD (ISO/IEC 23009-1, 5.3), with a SegmentTemplate of equal durations."""
         began = datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(
             microseconds=self.start_ns // 1000
         )
@@ -134,8 +134,8 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """The answer for a segment's path, `/video/<representation>/<number>.m4s`. The status is 404 if the segment
-        does not exist, or does not exist yet."""
+        """Return the answer for a segment's path, `/video/<representation>/<number>.m4s`. The status is 404 if the
+        segment does not exist, or does not exist yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
@@ -153,13 +153,13 @@ NOT_FOUND = Answer(404, 0)
 
 @dataclass(frozen=True)
 class Content:
-    """All content of a server."""
+    """The content of a server."""
 
     page: dict[str, Object]
     video: Video | None
 
     def answer(self, path: str) -> Answer:
-        """The answer for a path; `/bytes/N` is N zeros."""
+        """Return the answer for a path. `/bytes/N` is N zeros."""
         if path.startswith("/bytes/") and path[7:].isdigit():
             return Answer(200, int(path[7:]))
         if path in self.page:

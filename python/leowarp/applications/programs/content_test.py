@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of the server: lengths of bodies, pages from files, and a manifest that the player can parse."""
+"""Tests of the server's content: lengths of bodies, pages from files, and a manifest that the player can parse."""
 
 import pytest
 

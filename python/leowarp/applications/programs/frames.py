@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced media frames over UDP, as in a call: a fixed number of frames per second, each of several packets, without
-feedback.
+"""Paced media frames over UDP, as in a call. A fixed number of frames per second is sent without feedback, each in
+several packets.
 
-The receiver requests a stream; the sender sends each frame when it is due, as a burst of packets. There is no
+The receiver requests a stream. The sender sends each frame when it is due, as a burst of packets. There is no
 congestion control, retransmission or error correction, so the results show the effect of the path alone.
 """
 
@@ -16,29 +16,30 @@ from dataclasses import dataclass
 from .measures import Measures, now_ns
 
 PAYLOAD_BYTES = 1200
-"""Payload of a packet in bytes: the largest that WebRTC and QUIC use on a path whose MTU is unknown (RFC 9000, 14)."""
+"""The payload of a packet in bytes. It is the largest that WebRTC and QUIC use on a path with unknown MTU (RFC 9000,
+14)."""
 ASK = struct.Struct("!4sIII")
-"""Fields of a request: magic, frames per 1000 s, bit/s, number of frames."""
+"""The fields of a request: magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")
-"""Fields of a packet's header: magic, number of the frame, number of the packet in the frame, number of packets in the
-frame, sending time, length of the frame."""
+"""The fields of a packet's header: magic, frame number, packet number in the frame, number of packets in the frame,
+sending time, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
-"""Time in seconds for which the receiver waits after the last frame is due."""
+"""The time in seconds for which the receiver waits after the last frame is due."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Settings of a stream.
+    """The settings of a stream.
 
     Attributes
     ----------
     frames_per_s : float
     bitrate_bps : int
-        Bit rate of the frames without headers; all frames have equal length.
+        The bit rate of the frames without headers. All frames have equal length.
     count : int
-        Number of frames.
+        The number of frames.
     """
 
     frames_per_s: float
@@ -47,11 +48,11 @@ class Stream:
 
     @property
     def frame_bytes(self) -> int:
-        """Length of a frame in bytes; at least the length of a packet's header."""
+        """Return the length of a frame in bytes, which is at least the length of a packet's header."""
         return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
 
     def due_ns(self, number: int) -> int:
-        """Time in ns at which a frame is due, relative to the first frame."""
+        """Return the time in ns at which a frame is due, relative to the first frame."""
         return round(number / self.frames_per_s * 1e9)
 
 
@@ -93,10 +94,10 @@ def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
 
 
 def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
-    """Request a stream, and write one line of measurements per frame. The line of a frame that was never complete has
-    no end time.
+    """Request a stream, and write one line of measurements per frame. A frame that was never complete has no end time
+    in its line.
 
-    If no packet of a frame arrived, the frame's line states its due time as the beginning.
+    If no packet of a frame arrived, its line begins with the frame's due time.
 
     Raises
     ------

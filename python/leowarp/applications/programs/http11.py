@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 (RFC 9112): a client's connection, and the server's handling of a connection. The length of a body is always
-given by Content-Length."""
+"""HTTP/1.1 (RFC 9112) for a client and a server. The length of a body is always given by Content-Length."""
 
 from __future__ import annotations
 
@@ -16,18 +15,17 @@ ZEROS = memoryview(bytes(PIECE_BYTES))
 
 @dataclass(frozen=True)
 class Fetched:
-    """Result of a request.
+    """The result of a request.
 
     Attributes
     ----------
     status : int
     request_ns, first_byte_ns, end_ns : int
-        Times at which the request was written to the socket, and at which the first and the last byte of the answer
-        were read.
+        The times at which the request was written, and at which the answer's first and last byte were read.
     length : int
-        Length of the body in bytes.
+        The length of the body in bytes.
     body : bytes
-        The body if the caller set `keep`; otherwise empty.
+        The body if the caller set `keep`, otherwise empty.
     """
 
     status: int
@@ -65,7 +63,7 @@ class Connection:
 
     @classmethod
     async def open(cls, host: str, port: int, number: int = 0) -> Connection:
-        """Open a connection; `number` identifies it in measurements."""
+        """Open a connection. `number` identifies it in measurements."""
         return cls(*await asyncio.open_connection(host, port, limit=1 << 20), host, number)
 
     async def fetch(self, path: str, *, request_bytes: int = 0, keep: bool = False) -> Fetched:
@@ -74,7 +72,7 @@ class Connection:
         Parameters
         ----------
         request_bytes : int
-            Length of the request's body, which is zeros; with 0, the request is a GET without a body.
+            The length of the request's body, which is zeros. With 0, the request is a GET without a body.
         keep : bool
             True to return the body.
 
@@ -124,7 +122,7 @@ async def serve(
     Parameters
     ----------
     begun : bytes
-        Bytes already read from the connection.
+        The bytes already read from the connection.
     """
     data = begun
     while True:
@@ -144,7 +142,7 @@ async def serve(
 
 
 async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
-    """Write an answer; the socket's buffer limits the speed."""
+    """Write an answer. The socket's buffer limits the speed."""
     reason = {200: "OK", 404: "Not Found"}[answer.status]
     head = f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode()
     # Head and body are sent in one write, as servers do, because the head would otherwise be a separate packet.
@@ -156,7 +154,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
 
 
 def content_length(head: bytes) -> int | None:
-    """Value of Content-Length in the head of a message; None if the head has no such field."""
+    """Return the value of Content-Length in the head of a message. None means that the field is missing."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length":

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and the server's handling of a
-connection.
+"""HTTP/2 (RFC 9113) without TLS, with prior knowledge, for a client and a server.
 
 Streams, flow control and settings are implemented completely. HPACK (RFC 7541) is limited to the features that this
-client and server use. In the answers of other servers, only the first field is read: the status, as an index of the
-static table. Header fields are neither compressed nor stored in the dynamic table. There is no push and no priority:
-the server sends one frame of each stream in turn.
+client and server use. In other servers' answers, only the first field is read: the status, as an index of the static
+table. Header fields are neither compressed nor stored in the dynamic table. There is no push and no priority: the
+server sends one frame of each stream in turn.
 """
 
 from __future__ import annotations
@@ -23,25 +22,26 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 FRAME_BYTES = 16384
-"""Default of SETTINGS_MAX_FRAME_SIZE."""
+"""The default of SETTINGS_MAX_FRAME_SIZE."""
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Windows that Chromium grants to a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
+"""The windows that Chromium grants to a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
 FIRST_WINDOW_BYTES = 65535
-"""Initial window in bytes of each connection, and of each stream until a setting changes it (RFC 9113, 6.9.2)."""
+"""The initial window in bytes of each connection, and of each stream until a setting changes it (RFC 9113, 6.9.2)."""
 _INITIAL_WINDOW_SIZE = 4
 _PATH, _CONTENT_LENGTH = 4, 28
-"""Indices of the field names :path and content-length in the static table (RFC 7541, appendix A)."""
+"""The indices of the field names :path and content-length in the static table (RFC 7541, appendix A)."""
 _STATUS = {0x88: 200, 0x8D: 404}
-"""HTTP status by the first byte of an indexed field (6.1) that refers to the static table (RFC 7541, appendix A)."""
+"""The HTTP status by the first byte of an indexed field (6.1) that refers to the static table (RFC 7541, appendix
+A)."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    """A frame (RFC 9113, 4.1)."""
+    """Return a frame (RFC 9113, 4.1)."""
     return struct.pack("!I", len(payload))[1:] + struct.pack("!BBI", kind, flags, stream) + payload
 
 
 def integer(value: int, bits: int) -> bytes:
-    """An integer in HPACK's encoding, which begins with the last `bits` bits of the first byte (RFC 7541, 5.1).
+    """Return an integer in HPACK's encoding, which begins with the last `bits` bits of the first byte (RFC 7541, 5.1).
 
     >>> integer(1337, 5).hex()
     '1f9a0a'
@@ -57,19 +57,19 @@ def integer(value: int, bits: int) -> bytes:
 
 
 def literal(index: int, value: bytes) -> bytes:
-    """A header field whose name is in the static table and whose value is literal; it is not added to the dynamic table
-    (RFC 7541, 6.2.2 and 5.2)."""
+    """Return a header field with a name from the static table and a literal value. The field is not added to the
+    dynamic table (RFC 7541, 6.2.2 and 5.2)."""
     return integer(index, 4) + integer(len(value), 7) + value
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Fields of a header block that `literal` encoded: index of the name, and value. For an indexed field, the value is
-    empty.
+    """Yield the fields of a header block that `literal` encoded, as name index and value. For an indexed field, the
+    value is empty.
 
     Raises
     ------
     ConnectionError
-        If the block uses HPACK features that this function does not decode; such a block comes from another client.
+        If the block uses HPACK features that this function does not decode. The block comes from another client.
     """
     place = 0
 
@@ -97,12 +97,12 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncIterator[tuple[int, int, int, bytes]]:
-    """All frames of a connection as (kind, flags, stream, payload), until the connection ends.
+    """Yield all frames of a connection as (kind, flags, stream, payload), until the connection ends.
 
     Parameters
     ----------
     begun : bytes
-        Bytes already read from the connection.
+        The bytes already read from the connection.
     """
     data = bytearray(begun)
     while True:
@@ -120,13 +120,13 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 @dataclass
 class _Stream(Asked):
-    """A request, and the number of bytes received in its stream's window."""
+    """A request, with the number of bytes received in its stream's window."""
 
     taken_bytes: int = 0
 
 
 class Http2:
-    """A client's connection that all requests share: a `pageload.Way`."""
+    """A client's connection that all requests share, as a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -136,7 +136,7 @@ class Http2:
         self._waiting = bytearray()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request immediately; the first request opens the connection. Raises OSError if the connection cannot
+        """Send a request immediately. The first request opens the connection. Raises OSError if the connection cannot
         be opened."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
@@ -192,7 +192,7 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Send the data together with all other data that is written at the same instant, as one packet if it fits."""
+        """Send the data with all other data of the same instant, as one packet if it fits."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -227,7 +227,7 @@ class _Answering:
 
 @dataclass
 class _Server:
-    """Server side of one connection."""
+    """The server side of one connection."""
 
     writer: asyncio.StreamWriter
     content: Content
@@ -266,7 +266,7 @@ class _Server:
         self.waiting += frame(HEADERS, END_HEADERS | (0 if answer.length else END_STREAM), number, block)
 
     async def send(self) -> None:
-        """Send waiting data, and then one frame of each answer in turn, as far as the windows and the socket permit."""
+        """Send waiting data, followed by one frame of each answer in turn, within the windows and the socket buffer."""
         while True:
             for number, answer in list(self.answers.items()):
                 self._add(number, answer)
@@ -301,7 +301,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cont
     Parameters
     ----------
     begun : bytes
-        Bytes read after the preface.
+        The bytes read after the preface.
     """
     server = _Server(writer, content)
     server.waiting += frame(SETTINGS, 0, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/3 (RFC 9114) with aioquic, the only library that any of the programs needs; see examples/programs/build.sh.
+"""HTTP/3 (RFC 9114) with aioquic, the only library that any of the programs needs (see examples/programs/build.sh).
 
 /var/tmp/leowarp-programs/aioquic/bin/python3 {applications} page {server} {port} --http 3
 """
@@ -27,7 +27,7 @@ from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Flow-control windows in bytes, the same as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
+"""The flow-control windows in bytes, the same as for HTTP/2. aioquic's defaults of 1 MiB would limit most paths."""
 
 
 def _settings(*, is_client: bool) -> QuicConfiguration:
@@ -63,14 +63,14 @@ class _Client(QuicConnectionProtocol):
 
 
 class Http3:
-    """A client's connection that all requests share: a `pageload.Way`."""
+    """A client's connection that all requests share, as a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
         self._opened: asyncio.Task[_Client] | None = None
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request immediately; the first request opens the connection. Raises OSError if the connection cannot
+        """Send a request immediately. The first request opens the connection. Raises OSError if the connection cannot
         be opened."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
@@ -134,7 +134,7 @@ async def run(port: int, content: Content) -> None:
 
 
 def _own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """A self-signed certificate that is valid for an hour, and its key."""
+    """Return a self-signed certificate that is valid for an hour, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "leowarp")])
     now, hour = datetime.datetime.now(datetime.UTC), datetime.timedelta(hours=1)

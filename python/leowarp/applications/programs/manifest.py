@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). The parser supports only what the player needs: one period, and
-numbered segments of equal length."""
+"""A parser of a DASH manifest (MPD, ISO/IEC 23009-1). It supports only what the player needs: one period, and numbered
+segments of equal length."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Media described by a manifest.
+    """The media described by a manifest.
 
     Attributes
     ----------
     ids : tuple of str
-        Ids of the representations in the first set of video representations, in ascending order of bit rate.
+        The ids of the first set of video representations, in ascending order of bit rate.
     ladder_bps : tuple of int
-        Bit rate of each representation in `ids`.
+        The bit rate of each representation in `ids`.
     segment_ns : int
-        Playing time of a segment.
+        The playing time of a segment.
     first : int
-        Number of the first segment.
+        The number of the first segment.
     count : int or None
-        Number of segments; None for a live stream.
+        The number of segments. None means a live stream.
     start_ns : int or None
-        Start of a live stream, on the clock of measurements.
+        The start of a live stream, on the clock of measurements.
     template : str
-        Path of a segment, relative to the manifest.
+        The path of a segment, relative to the manifest.
     """
 
     ids: tuple[str, ...]
@@ -44,17 +44,17 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
-        """Path of a segment, from the index of its representation in the ladder and from its number."""
+        """Return the path of a segment, from its representation's index in the ladder and its number."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 
 def manifest_of(text: bytes) -> Manifest:
-    """The manifest in the text of an MPD.
+    """Return the manifest in the text of an MPD.
 
     Raises
     ------
     ValueError
-        If the text is not an MPD, or has no SegmentTemplate with a duration: other naming schemes of segments are not
+        If the text is not an MPD, or has no SegmentTemplate with a duration. Other naming schemes of segments are not
         supported.
     """
     try:
@@ -89,7 +89,7 @@ def manifest_of(text: bytes) -> Manifest:
 
 
 def _seconds(text: str) -> float:
-    """Seconds of an XML Schema duration without days, such as PT1M30.5S."""
+    """Return the seconds of an XML Schema duration without days, such as PT1M30.5S."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f"the manifest says {text!r} for a duration")

@@ -13,13 +13,14 @@ FILE = "measures.jsonl"
 
 
 def now_ns() -> int:
-    """Time of the clock of all measurements, in ns: the real-time clock, which is never set in the guest."""
+    """Return the time of the clock of all measurements, in ns. It is the real-time clock, which is never set in the
+    guest."""
     return time.time_ns()
 
 
 class Measures:
-    """Write lines of measurements: `with Measures() as measures`. When `write` returns, the line is in the file, even
-    if the program is killed later."""
+    """A writer of measurements: `with Measures() as measures`. When `write` returns, the line is in the file, even if
+    the program is killed later."""
 
     def __init__(self, path: Path | str = FILE) -> None:
         self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)
@@ -39,7 +40,7 @@ class Measures:
         ----------
         kind : str
         **values
-            Columns of the table `measures`; times are in ns, as from `now_ns`.
+            The columns of the table `measures`. Times are in ns, as from `now_ns`.
         """
         given = {key: value for key, value in values.items() if value is not None}
         self._file.write(json.dumps({"kind": kind, **given}) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page load as in a browser: an object is requested as soon as the object that refers to it has arrived."""
+"""A page load as in a browser. An object is requested as soon as its referring object has arrived."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from .measures import Measures, now_ns
 
 
 class Way(Protocol):
-    """A protocol for requesting objects, and its connections."""
+    """A protocol for requesting objects, with its connections."""
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Request an object. Return the answer (with its body if `keep` is set) and the number of the connection that
-        carried it."""
+        """Request an object, and return the answer and the number of its connection. The answer has its body if `keep`
+        is set."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
 class Pool:
-    """HTTP/1.1 over a limited number of connections. If all connections are busy, a new connection is opened, up to the
-    limit."""
+    """A pool of HTTP/1.1 connections. If all connections are busy, a new connection is opened, up to the limit."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._host, self._port, self._most = host, port, most
@@ -36,7 +35,7 @@ class Pool:
         self._waiting: deque[asyncio.Future[Connection]] = deque()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request over the first free connection and return the answer; waiting requests are sent in the order
+        """Send a request over the first free connection and return the answer. Waiting requests are sent in the order
         in which they were made."""
         connection = await self._take()
         got = await connection.fetch(path, keep=keep)
@@ -110,8 +109,8 @@ async def run(
     objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
     measures: Measures,
 ) -> None:  # fmt: skip
-    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s` seconds; if the
-    previous load takes longer, the next load starts when it ends."""
+    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s` seconds. A longer
+    load delays the next load until its end."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)

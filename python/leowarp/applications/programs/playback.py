@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A buffer of received media, to which complete segments are added, and which empties as time passes."""
+"""A buffer of received media. Complete segments are added, and the buffer empties as time passes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .measures import Measures
 class Playback:
     """A player's buffer. All times are on one clock, in ns, and must not decrease.
 
-    Playback begins once `begin_ns` of media have arrived, stops when the buffer is empty (a stall), and resumes once
+    Playback begins once `begin_ns` of media have arrived. It stops when the buffer is empty (a stall), and resumes once
     the buffer has `resume_ns`. At the end of a startup or a stall, a line `startup` or `stall` is written to the
     measurements. A segment can be played only after it has arrived completely.
     """
@@ -32,8 +32,7 @@ class Playback:
         self.buffer_ns = max(0, self.buffer_ns - played_ns)
 
     def add(self, now_ns: int, media_ns: int, *, is_last: bool = False) -> None:
-        """Add a segment that has arrived. After the last segment no further media are expected, so it is not a stall
-        when the buffer becomes empty."""
+        """Add a segment that has arrived. After the last segment, an empty buffer is not a stall."""
         self.advance(now_ns)
         self.buffer_ns += media_ns
         self._is_whole = is_last
@@ -41,7 +40,7 @@ class Playback:
             self._end_waiting(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """Stop playback because the viewer leaves; if a startup or a stall is in progress, its line has no end."""
+        """Stop playback because the viewer leaves. The line of a startup or stall in progress has no end."""
         self.advance(now_ns)
         if self._waiting is not None:
             self._end_waiting(None)

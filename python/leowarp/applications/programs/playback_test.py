@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a player's buffer: its content, and the times and durations of stalls, compared with calculations by
-hand."""
+"""Tests of a player's buffer and its stalls, compared with calculations by hand."""
 
 import json
 
@@ -11,7 +10,8 @@ S = 10**9
 
 
 def played(tmp_path, *steps, begin_s: float = 2, resume_s: float = 2):
-    """Content of the buffer in s after each step (time in s, arrived media in s), and the lines of measurements."""
+    """Return the buffer's content in s after each step (time in s, arrived media in s), and the lines of
+    measurements."""
     buffers = []
     with Measures(tmp_path / "measures.jsonl") as measures:
         playback = Playback(0, round(begin_s * S), round(resume_s * S), measures)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DASH player without a screen: it fetches segments in sequence over one connection, and records its buffer, stalls
+"""A DASH player without a screen. It fetches segments in sequence over one connection, and records its buffer, stalls
 and live latency."""
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from .playback import Playback
 
 @dataclass(frozen=True)
 class Viewing:
-    """Settings of a playback.
+    """The settings of a playback.
 
     Attributes
     ----------
     rule : str
-        Rule that chooses bit rates: argument of `abr.rule_of`.
+        The rule that chooses bit rates, an argument of `abr.rule_of`.
     target_s : float
-        Target of the buffer. A segment is requested only when the buffer and this segment together do not exceed the
+        The target of the buffer. A segment is requested only when the buffer with this segment does not exceed the
         target.
     begin_s, resume_s : float or None
-        Media in the buffer that are needed for the first picture, and for resuming after a stall; None if one segment
-        is enough.
+        The media in the buffer that are needed for the first picture, and for resuming after a stall. None means that
+        one segment is enough.
     latency_s : float
-        Minimum distance to the live edge with which playback of a live stream begins.
+        The minimum distance to the live edge with which playback of a live stream begins.
     play_s : float or None
-        Time after the start at which the viewer leaves; None if the viewer watches until the end of the video.
+        The time after the start at which the viewer leaves. None means that the viewer watches until the end of the
+        video.
     """
 
     rule: str
@@ -121,7 +122,7 @@ class _Player:
         )  # fmt: skip
 
     async def _until_wanted(self, number: int) -> None:
-        """Wait until the buffer has space for the segment; for a live video, also until the segment is available."""
+        """Wait until the buffer has space for the segment, and until a live segment is available."""
         manifest = self._manifest
         self._playback.advance(now_ns())
         await self._sleep(self._playback.buffer_ns + manifest.segment_ns - self._target_ns)
@@ -130,7 +131,7 @@ class _Player:
             await self._sleep(over_ns - now_ns())
 
     def _first_live(self, start_ns: int) -> int:
-        """Number of the last segment that begins at least `latency_s` behind the live edge."""
+        """Return the number of the last segment that begins at least `latency_s` behind the live edge."""
         behind_ns = now_ns() - start_ns - self._latency_ns
         return self._manifest.first + max(0, behind_ns // self._manifest.segment_ns)
 

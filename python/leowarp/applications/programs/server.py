@@ -15,7 +15,7 @@ async def run(port: int, content: Content) -> None:
 
 
 async def listen(port: int, content: Content) -> asyncio.Server:
-    """Start a server; port 0 selects any free port."""
+    """Start a server. Port 0 selects any free port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions: requests with answers, one immediately after the other or at a fixed interval."""
+"""Transactions: requests with answers, in direct succession or at a fixed interval."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .measures import Measures, now_ns
 
 @dataclass(frozen=True)
 class Wanted:
-    """Settings of the transactions.
+    """The settings of the transactions.
 
     Attributes
     ----------
     count : int
     request_bytes, answer_bytes : int
-        Lengths of the bodies of request and answer, in bytes.
+        The lengths of the bodies of request and answer, in bytes.
     interval_s : float
-        Time between the starts of transactions; a transaction that takes longer delays the next one. With 0, each
+        The time between the starts of transactions. A transaction that takes longer delays the next one. With 0, each
         transaction starts when the previous one ends.
     reconnect : bool
-        True if each transaction uses a new connection, so that its duration includes the handshake.
+        True if each transaction uses a new connection. Its duration includes the handshake.
     """
 
     count: int
@@ -34,8 +34,8 @@ class Wanted:
 
 
 async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
-    """Perform the transactions. If a connection breaks, the transaction on it has no end, and the next transaction uses
-    a new connection.
+    """Perform the transactions. If a connection breaks, its transaction has no end, and the next transaction uses a new
+    connection.
 
     Raises
     ------

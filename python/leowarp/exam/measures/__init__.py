@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures by the names that the rules of cases use. A measure is a function of a run, and for some measures also of a
+"""The measures by the names that the rules of cases use. A measure is a function of a run. Some measures also need a
 control run."""
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from leowarp.results.run import Run
 class Measure:
     """A measure: its function, and the quantity of its values.
 
-    function: `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run
-        with the control run.
-    quantity: Quantity whose units a case's limit may have. `Measured.value` has the quantity's base unit.
+    function: The function `function(run, **arguments) -> Measured`. A function with an argument `control` compares the
+        run with the control run.
+    quantity: The quantity whose units a case's limit may have. `Measured.value` has the quantity's base unit.
     """
 
     function: Callable[..., Measured]
@@ -31,18 +31,19 @@ class Measure:
 
     @property
     def has_control(self) -> bool:
-        """Whether the measure needs a control run, in which another algorithm replaces the examined one."""
+        """Return whether the measure needs a control run, in which another algorithm replaces the examined one."""
         return "control" in inspect.signature(self.function).parameters
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Each argument's name in a case, with its name in the function: `from` becomes `from_ns`."""
+        """Return each argument's name in a case, with its name in the function. For example, `from` becomes
+        `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
     @property
     def about(self) -> str:
-        """Text that describes the measure: the first line of the function's docstring."""
+        """Return the first line of the function's docstring, which describes the measure."""
         return (inspect.getdoc(self.function) or "").splitlines()[0]
 
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
@@ -92,7 +93,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def in_words(quantity: units.Quantity, value: float | None) -> str:
-    """A measured value with its unit as text: with three digits, or for packets per second with four.
+    """Return a measured value with its unit as text, with three digits, or four for packets per second.
 
     >>> in_words(units.RATIO, 0.83123), in_words(units.TIME, 38_843_200.0), in_words(units.TIME, 3.25e9)
     ('83.1 %', '38.8 ms', '3.25 s')

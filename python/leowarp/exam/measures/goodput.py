@@ -19,13 +19,13 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""Time in ns over which goodput is averaged to decide whether it has reached a rate. The time covers four socket
-samples, and in most cases several round trips."""
+"""The time in ns over which goodput is averaged to decide whether it has reached a rate. It covers four socket samples,
+and in most cases several round trips."""
 STEP_NS = 50_000_000
 
 
 def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """A flow's goodput in an interval as a share of the path's capacity; names the worst whole second."""
+    """The share of the path's capacity that a flow's goodput had in an interval, with the worst whole second."""
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
     _, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
@@ -40,8 +40,8 @@ def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measure
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """The whole second in which goodput has the smallest share of the capacity: this share, the start of the second,
-    and goodput and capacity as text."""
+    """Return the whole second in which goodput has the smallest share of the capacity. The result is this share, the
+    start of the second, and goodput and capacity as text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)
@@ -51,7 +51,7 @@ def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float
 
 
 def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the data offered by the application (`rate`) that arrived; the worst whole second is also reported."""
+    """The share of the data offered by the application (`rate`) that arrived, with the worst whole second."""
     rate_bps = run.plan.flows[flow].rate_bps
     assert rate_bps is not None, "a case that measures `offered` has a flow with a rate"
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
@@ -67,7 +67,7 @@ def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measured:
-    """Time after an instant until goodput over 200 ms reaches this share of the path's capacity, in ns; None: never."""
+    """The time in ns after an instant until goodput over 200 ms reaches a share of the capacity. None means never."""
     first_ns = max(after_ns, run.plan.flows[flow].start_ns)
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
@@ -86,7 +86,7 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
 
 
 def silence(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The longest time without a new in-order byte at the receiver, from socket samples, in ns."""
+    """The longest time in ns without a new in-order byte at the receiver, from socket samples."""
     at_ns, received = metrics.counter(run.tables, flow, "in_order")
     inside = (at_ns > from_ns) & (at_ns < until_ns)
     grew = np.diff(received, prepend=0.0) > 0

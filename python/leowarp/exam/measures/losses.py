@@ -8,7 +8,7 @@ from leowarp.results.run import Run
 
 
 def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the data packets sent within an interval that were lost."""
+    """The share of the data packets sent within an interval that were lost."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent, gone = int(mine["sent_pkts"].sum()), int(mine["lost_pkts"].sum())
@@ -36,7 +36,7 @@ def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def spurious(run: Run, *, flow: int) -> Measured:
-    """Share of a flow's data packets that were retransmitted although the original arrived; the first one decided."""
+    """The share of a flow's data packets retransmitted although the original arrived. The first one decided."""
     sent = int(data_bins(run, flow)["sent_pkts"].sum())
     if sent == 0:
         return Measured(None, "nothing was sent")
@@ -51,7 +51,7 @@ def spurious(run: Run, *, flow: int) -> Measured:
 
 
 def sent_rate(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Data packets per second sent by a flow in an interval, with retransmissions; names the busiest 50 ms."""
+    """The data packets per second sent by a flow in an interval, with retransmissions, and the busiest 50 ms."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent = int(mine["sent_pkts"].sum())

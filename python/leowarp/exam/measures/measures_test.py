@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests measures with synthetic runs, whose values are known."""
+"""Tests of the measures on synthetic runs with known values."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ from support.synthetic.run import (
 
 S = 1_000_000_000
 SENT_BPS = PAYLOAD_BYTES * 8 * 1000
-"""Sending rate in bit/s of payload, with one packet per millisecond."""
+"""The sending rate in bit/s of payload, with one packet per millisecond."""
 
 
 @pytest.fixture(scope="module")

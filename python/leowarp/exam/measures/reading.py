@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured value with the packet or sample on which it is based, and functions that read a run's tables."""
+"""A measured value with its packet or sample, and functions that read a run's tables."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from leowarp.results.run import Run
 
 SECOND_NS = 1_000_000_000
 BIN_NS = 50_000_000
-"""Length in ns of a bin, a row of the table `bins`."""
+"""The length in ns of a bin, a row of the table `bins`."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """A measured value, and the packet or sample on which it is based.
 
-    value: Value in the base unit of the measure. None if the run never reached the value that the measure seeks, or if
+    value: The value in the base unit of the measure. None means that the run never reached the sought value, or that
         there was nothing to measure.
     decided: The packet or sample that determined `value`, as text.
-    at_ns: Time of the packet or sample, on the run's clock.
+    at_ns: The time of the packet or sample, on the run's clock.
     """
 
     value: float | None
@@ -33,8 +33,8 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Bytes that a flow has received until each time in `t_ns`, as float64 array of the same shape: in-order bytes of a
-    TCP flow, or arrived payload of another flow.
+    """Return the bytes that a flow has received until each time in `t_ns`, as a float64 array of the same shape. A TCP
+    flow counts in-order bytes, and another flow counts arrived payload.
 
     Values between samples are interpolated, as in `metrics.goodput`.
     """
@@ -51,13 +51,14 @@ def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
 
 
 def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """In-order goodput of a flow between successive edges, in bit/s; float64 array of shape (n,) for n + 1 edges."""
+    """Return the in-order goodput of a flow between successive edges, in bit/s. The float64 array has shape (n,) for n
+    + 1 edges."""
     return np.diff(received_bytes(run, flow, edges_ns)) * 8e9 / np.diff(edges_ns)
 
 
 def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Payload rate that the flow's path allows with full segments, between successive edges, in bit/s; nan where there
-    is no limit."""
+    """Return the payload rate that the flow's path allows with full segments, between successive edges, in bit/s. The
+    rate is nan where there is no limit."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     overhead = metrics.overhead_bytes(run.tables, pair)
@@ -67,25 +68,25 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """Mean payload rate, in bit/s, that the flow's path allows in an interval if segments are full."""
+    """Return the mean payload rate, in bit/s, that the flow's path allows in an interval with full segments."""
     return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 
 def data_bins(run: Run, flow: int) -> pd.DataFrame:
-    """Rows of `bins` with data packets of a flow, sorted by time."""
+    """Return the rows of `bins` with data packets of a flow, sorted by time."""
     rows = run.bins(flow)
     return rows[rows["direction"] == "data"].reset_index(drop=True)
 
 
 def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
-    """Edges of the whole seconds within an interval, in ns. If the interval contains no whole second, the edges are the
+    """Return the edges of the whole seconds within an interval, in ns. If there is no whole second, the edges are the
     interval's begin and end."""
     edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
     return edges if len(edges) > 1 else np.array([from_ns, until_ns])
 
 
 def mbps(rate_bps: float) -> str:
-    """A rate in Mbit/s as text.
+    """Return a rate in Mbit/s as text.
 
     >>> mbps(19_128_137.4), mbps(93_000.0)
     ('19.1 Mbit/s', '0.093 Mbit/s')
@@ -94,7 +95,7 @@ def mbps(rate_bps: float) -> str:
 
 
 def at(t_ns: int) -> str:
-    """A time in s as text.
+    """Return a time in s as text.
 
     >>> at(12_345_678_901)
     '12.346 s'

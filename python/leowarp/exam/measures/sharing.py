@@ -12,7 +12,7 @@ from leowarp.results.run import Run
 
 
 def least_share(run: Run, *, flows: Sequence[int], from_ns: int, until_ns: int) -> Measured:
-    """The smallest goodput among some flows divided by their mean; the flow with the smallest goodput decided."""
+    """The smallest goodput among some flows divided by their mean. The flow with the smallest goodput decided."""
     each_bps = np.array([rates_bps(run, flow, np.array([from_ns, until_ns]))[0] for flow in flows])
     if each_bps.sum() == 0:
         return Measured(None, f"none of {len(flows)} flows got a byte")
@@ -22,7 +22,7 @@ def least_share(run: Run, *, flows: Sequence[int], from_ns: int, until_ns: int) 
 
 
 def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Goodput of a flow beside the algorithm, divided by its goodput beside the control; 1 is no harm.
+    """The goodput of a flow beside the algorithm, divided by its goodput beside the control. 1 means no harm.
 
     The criterion follows R. Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of
     Congestion Control Algorithms" (HotNets 2019): a new algorithm should do no more harm to other flows than a deployed
@@ -35,7 +35,7 @@ def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> M
 
 
 def completion(run: Run, *, flows: Sequence[int]) -> Measured:
-    """The longest completion time of some flows with a size, in ns; None if a flow did not complete."""
+    """The longest completion time of some flows with a size, in ns. None means that a flow did not complete."""
     frame = run.flows().set_index("flow").loc[list(flows)]
     open_flows = frame[frame["completion_ns"].isna()]
     if len(open_flows):
@@ -49,7 +49,7 @@ def completion(run: Run, *, flows: Sequence[int]) -> Measured:
 
 
 def completion_beside(run: Run, *, control: Run, flows: Sequence[int]) -> Measured:
-    """Mean completion time of some flows divided by their mean beside the control; above 1, they took longer."""
+    """The mean completion time of some flows divided by their mean beside the control. Above 1, they took longer."""
     here, there = (each.flows().set_index("flow").loc[list(flows)]["completion_ns"] for each in (run, control))
     if here.isna().any() or there.isna().any():
         beside = here if here.isna().any() else there

@@ -2,7 +2,7 @@
 """A study: many runs from one file, with all combinations of parameters and seeds. The runs are made in parallel, and
 their results form one data set. An interrupted study can be continued.
 
-The steps of a study and their modules; each module imports only modules of earlier steps:
+The steps of a study and their modules. Each module imports only modules of earlier steps:
 
     file (text) -> expand (checked plans) -> plans (identities, `plans.parquet`) -> session (batches for workers) ->
     rows (a run as a row) -> store (`results/`, one Parquet data set) -> page (`index.html`)

@@ -21,12 +21,12 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A repeated run, and the differences between its scalars and the stored row.
+    """A repeated run, with the differences between its scalars and the stored row.
 
-    scalars: dict of str to (stored, now): the value in the study's row, and the value of the repeated run. All scalars
-        except the costs are included.
-    origin: dict of str to (stored, now): checksums and versions of kernel, agent and leowarp that have changed since
-        the stored run. If `origin` is empty, scalars must agree to the last bit.
+    scalars: A dict of str to (stored, now): the value in the study's row, and the value of the repeated run. All
+        scalars except the costs are included.
+    origin: A dict of str to (stored, now): the checksums and versions of kernel, agent and leowarp that have changed
+        since the stored run. If `origin` is empty, scalars must agree to the last bit.
     """
 
     path: Path
@@ -35,8 +35,8 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Scalars whose stored and new values differ. There is no tolerance, because runs are repeatable to the last
-        bit."""
+        """Return the scalars whose stored and new values differ. There is no tolerance, because runs are repeatable to
+        the last bit."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -46,14 +46,14 @@ def run_again(
 ) -> MadeAgain:  # fmt: skip
     """Repeat one run of a study.
 
-    The parameters `report` and `progress` are those of `leowarp.run`.
+    The parameters `report` and `progress` are as in `leowarp.run`.
 
-    folder: Directory of the study.
-    run_id: A value of the column `run_id` of the results.
-    out: Run directory to be written. With `force`, a complete run in this directory is replaced.
+    folder: The directory of the study.
+    run_id: A value of the results' column `run_id`.
+    out: The run directory to be written. With `force`, a complete run in this directory is replaced.
     trust: See `leowarp.run`.
     Raises ScenarioError if the study has no run with this id, or if the stored run failed.
-    Raises TraceError if the directory is not that of a study, or if it is damaged.
+    Raises TraceError if the directory is not a study's directory, or if it is damaged.
     Raises GuestError, HostError: See `leowarp.run`.
     """
     folder = Path(folder)
@@ -97,7 +97,8 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Whether two values of a scalar are equal to the last bit. Two values of nan are equal, unlike in Python."""
+    """Return whether two values of a scalar are equal to the last bit. Unlike in Python, two values of nan are
+    equal."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

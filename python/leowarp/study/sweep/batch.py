@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch: runs that are sent to a worker, and the results that the worker returns. A batch contains everything that
-its worker needs, so the worker and the study's process need not share a file system or memory."""
+"""A batch: the runs that are sent to a worker, and the results that the worker returns. A batch contains everything
+that its worker needs, so no shared file system or memory is needed."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""Time in s after which a worker checks again whether its kernel and agent are those of the study. Checking the kernel
-and the agent once takes 0.15 s. One check at the start is not enough, because the sources of a checkout may change
-while a study runs."""
+"""The time in s after which a worker checks again whether its kernel and agent are the study's. One check takes 0.15 s.
+One check at the start is not enough, because a checkout's sources may change while a study runs."""
 
 
 @dataclass(frozen=True)
 class Order:
     """One run of a batch: its plan, and what to store.
 
-    plan: Text of the run's plan.
-    inputs: Names of the files that the plan uses; the batch contains their content.
-    out: Directory for the complete run; None if only the run's row is stored.
+    plan: The text of the run's plan.
+    inputs: The names of the files that the plan uses. The batch contains their content.
+    out: The directory for the complete run. None means that only the run's row is stored.
     """
 
     plan: str
@@ -43,12 +42,12 @@ class Order:
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs that one worker makes, one after the other.
+    """A sequence of runs that one worker makes.
 
-    inputs: Content (base64) of the input files of the plans, by name of the file.
-    kernel: `guest.kernel` of all runs in the batch.
-    image: Checksums of the study's kernel and agent, which must equal those of the worker.
-    version: Version of leowarp in the study's process, which must equal that of the worker.
+    inputs: The content (base64) of the plans' input files, by file name.
+    kernel: The `guest.kernel` of all runs in the batch.
+    image: The checksums of the study's kernel and agent, which must equal the worker's checksums.
+    version: The version of leowarp in the study's process, which must equal the worker's version.
     """
 
     number: int
@@ -62,15 +61,15 @@ class Batch:
     def work(self, scratch: Path, tell: Tell) -> None:
         """Make the runs in a worker process (`leowarp.running.workers.Task`).
 
-        scratch: Directory that only this worker uses; it is deleted afterwards.
-        tell: Function that is called with `place` and `result` of each run, as soon as the run is made.
+        scratch: The directory that only this worker uses. It is deleted afterwards.
+        tell: The function that is called with `place` and `result` of each completed run.
         Raises HostError for the same reasons as `results_of`.
         """
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
-        """The batch as JSON, for `DaskWorkers`; `decode` reverses the encoding."""
+        """Return the batch as JSON, for `DaskWorkers`. The method `decode` reverses the encoding."""
         # The maker may be an object of any class, so it is pickled. Pickling is safe here: a batch goes only from the
         # study's process to its own workers, and never through a file.
         return {
@@ -87,7 +86,7 @@ class Batch:
     def decode(cls, encoded: Mapping[str, Any]) -> Batch:
         """Make a batch from its JSON form.
 
-        Unpickling the maker may execute code. Decode only what `encode` produced in one of leowarp's own processes.
+        Unpickling the maker may execute code. Decode only the output of `encode` from one of leowarp's own processes.
         """
         orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in encoded["orders"])
         maker = pickle.loads(base64.b64decode(encoded["maker"]))
@@ -95,7 +94,7 @@ class Batch:
 
 
 def encode_file(content: bytes) -> str:
-    """Content of a file as base64, for `Batch.inputs`: JSON has no bytes.
+    """Return the content of a file as base64, for `Batch.inputs`. JSON has no bytes.
 
     >>> encode_file(b"leo")
     'bGVv'
@@ -104,14 +103,14 @@ def encode_file(content: bytes) -> str:
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Make the runs of a batch. Yield each run's result as soon as the run has ended.
+    """Make the runs of a batch, and yield each result as soon as its run has ended.
 
-    scratch: Directory, which is created if missing and always removed at the end.
-    Yields place: Position of the run in the batch. Each position occurs at most once. The positions may come in any
+    scratch: The directory, which is created if missing and always removed at the end.
+    Yields place: The position of the run in the batch. Each position occurs at most once. The positions may come in any
         order.
     Yields result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (from `errors.encode_error`,
         or None).
-    Raises HostError if this machine's leowarp, kernel or agent differs from that of the study.
+    Raises HostError if this machine's leowarp, kernel or agent differs from the study's.
     """
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
@@ -148,8 +147,8 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
 
 
 def _check(batch: Batch) -> None:
-    """Raises HostError if this worker's leowarp, kernel or agent differs from that of the study. A check is made at
-    most once per `CHECK_S`.
+    """Raise HostError if this worker's leowarp, kernel or agent differs from the study's. A check is made at most once
+    per `CHECK_S`.
     """
     # A row's run id is computed from the version, so a row made by another version would have a wrong id.
     if batch.version != VERSION:
@@ -174,4 +173,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""Time of the last check in this process, by maker, kernel and checksums of kernel and agent."""
+"""The time of the last check in this process, by maker, kernel and checksums of kernel and agent."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chart of medians and their intervals for the page of a study, as SVG text."""
+"""The chart of medians and their intervals for the page of a study, as SVG text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from leowarp.study.statistics import Middle
 
 
 def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: str, up: str, *, joined: bool) -> str:
-    """A chart as an `<svg>` element; "" if there are no values, or if there are more lines than distinguishable
-    colours.
+    """Return a chart as an `<svg>` element, or "" if there are no values or too many lines for the colours.
 
-    places: Values of the parameter on the horizontal axis.
-    lines: Values by name of the line, with one list of values per position in `places`.
-    along, up: Labels of the horizontal and of the vertical axis.
-    joined: True to connect the points by lines, as for numbers; False if the horizontal axis has words, which have no
-        order.
+    places: The values of the parameter on the horizontal axis.
+    lines: The values by name of the line, with one list of values per position in `places`.
+    along, up: The labels of the horizontal and of the vertical axis.
+    joined: True to connect the points by lines, as for numbers. False is for words, which have no order.
     """
     known = {name: [(place, value) for place, value in enumerate(line) if value.known and math.isfinite(value.high)]
              for name, line in lines.items()}  # fmt: skip

@@ -11,7 +11,7 @@ from support.sweep.study import STUDY
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """Directory of the fake maker. The file `made` in this directory has one line per run that was started."""
+    """Return the directory of the fake maker. Its file `made` has one line per run that was started."""
     folder = tmp_path / "fake"
     folder.mkdir()
     let_workers_import(monkeypatch)
@@ -20,7 +20,7 @@ def fake(tmp_path, monkeypatch):
 
 @pytest.fixture
 def study_file(tmp_path):
-    """Function that writes the study file `STUDY` with some replacements."""
+    """Return a function that writes the study file `STUDY` with some replacements."""
 
     def write(*replaced, text=STUDY, name="study.toml"):
         for old, new in replaced:
@@ -35,7 +35,7 @@ def study_file(tmp_path):
 
 @pytest.fixture
 def make(tmp_path, fake):
-    """Function that runs a study in `tmp_path/out`, with the fake maker in worker processes."""
+    """Return a function that runs a study in `tmp_path/out`, with the fake maker in worker processes."""
 
     def run(study, out=tmp_path / "out", **options):
         return run_study(study, out, **{"maker": FakeMaker(fake), "at_once": 1, "progress": False, **options})
@@ -45,8 +45,8 @@ def make(tmp_path, fake):
 
 @pytest.fixture
 def quick(tmp_path, fake, make, monkeypatch):
-    """Function that runs a study with the fake maker in this process. `quick.workers` are the workers of the most
-    recent study."""
+    """Return a function that runs a study with the fake maker in this process. `quick.workers` are the workers of the
+    most recent study."""
 
     def workers(*given):
         run.workers = InThisProcess(tmp_path / "scratch")

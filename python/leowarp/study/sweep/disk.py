@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that write files so that a kill or a power cut leaves either the old content or the new, and never a
-mixture. If the disk is full, the caller gets one clear error.
+"""Functions that write files safely. A kill or a power cut leaves either the old content or the new content, and never
+a mixture. If the disk is full, the caller gets one clear error.
 
 During rename(2), POSIX guarantees only that a file with the new name exists at every moment. To survive a power cut,
-the file needs an fsync(2) before the rename, and the directory needs an fsync(2) after the rename. The tests of the
-sweep kill a study at every disk call.
+the file needs an fsync(2) before the rename, and the directory needs one after it.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""Ending of the names of temporary files. The names of temporary files also begin with a dot, so that readers of a data
-set ignore the files."""
+"""The ending of the names of temporary files. The names also begin with a dot, so that readers of a data set ignore the
+files."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Errors of an exchange of two names: ENOSYS if the kernel cannot exchange names, EINVAL if the file system cannot (for
@@ -34,11 +33,10 @@ _RENAME_EXCHANGE = 2
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file that appears completely or not at all, and that survives a power cut.
+    """Write a file completely or not at all, so that it survives a power cut.
 
-    path: Path of the file. An existing file is replaced; the directory must exist.
-    Raises OSError if the file cannot be written. In this case, an existing file remains unchanged, and no partial file
-    is left.
+    path: The path of the file. An existing file is replaced. The directory must exist.
+    Raises OSError if the file cannot be written. An existing file remains unchanged, and no partial file is left.
     """
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
@@ -72,12 +70,12 @@ def sync_directory(path: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Exchange the directories `new` and `old`, in one step if the file system can do it.
+    """Exchange the directories `new` and `old`, in one step if the file system supports it.
 
-    On other file systems (NFS), `old` is missing for a moment. If the process is killed while `old` is missing,
-    `recover` completes the exchange.
+    On other file systems (NFS), `old` is missing for a moment. If the process is killed in this moment, `recover`
+    completes the exchange.
 
-    new, old: Directories on the same file system; `old` may be missing.
+    new, old: The directories, on the same file system. `old` may be missing.
     Raises OSError if the names cannot be changed.
     """
     # If `old` does not exist, there is nothing to exchange, so `new` is only renamed.
@@ -93,7 +91,7 @@ def exchange(new: Path, old: Path) -> None:
 
 
 def recover(old: Path) -> None:
-    """Complete an `exchange` that was interrupted because the process was killed."""
+    """Complete an `exchange` that a kill of the process has interrupted."""
     aside = _aside(old)
     if aside.exists():
         if old.exists():
@@ -112,8 +110,7 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file to which complete pieces are appended. When `append` returns, the piece is on disk.
 
-    path: Path of the file, which is created if missing. New pieces are appended to the content that the file already
-        has.
+    path: The path of the file, which is created if missing. New pieces are appended to the existing content.
     Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
     """
 
@@ -127,7 +124,7 @@ class AppendedFile:
     def append(self, content: bytes) -> None:
         """Append `content`. If the write fails, truncate the file to its previous size and raise OSError.
 
-        An interruption by Ctrl-C may leave a part of `content` in the file; the next call overwrites this part.
+        Ctrl-C may leave a part of `content` in the file, which the next call overwrites.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
@@ -159,9 +156,9 @@ class AppendedFile:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Convert an OSError into a HostError that says which data are safe and what the user can do.
+    """Convert an OSError into a HostError that says which data are safe and what to do.
 
-    folder: Directory of the study, which the message names.
+    folder: The directory of the study, which the message names.
     Raises HostError if the block of the `with` statement raises an OSError. The message names the cause if it is a full
     disk, a quota or a limit of file sizes.
     """
@@ -178,7 +175,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """Write all bytes in a loop: os.write may write fewer bytes than requested, for instance when a signal arrives."""
+    """Write all bytes in a loop. os.write may write fewer bytes than requested, for instance when a signal arrives."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -186,9 +183,9 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
-    does not support such an exchange.
+    does not support the exchange.
 
-    Raises OSError if the kernel and the file system support the exchange, but it fails.
+    Raises OSError if the exchange is supported but fails.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     # Python has no function for Linux's renameat2(2).
@@ -203,5 +200,5 @@ def _exchanged(new: Path, old: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """Temporary name of the old directory, for file systems on which `exchange` needs two steps."""
+    """Return the temporary name of the old directory, for an `exchange` in two steps."""
     return path.with_name(f".{path.name}.aside")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the progress of a study: as a bar on a terminal, as one text in a notebook, and elsewhere as a plain line every
-few seconds."""
+"""The display of a study's progress: a bar on a terminal, a text in a notebook, otherwise a plain line every few
+seconds."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""Length in seconds of the sliding window over which the rate is computed. Runs before the window are left out, because
-they may have been cheaper."""
+"""The length in seconds of the sliding window over which the rate is computed. Runs before the window are left out,
+because they may have been cheaper."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
     """The progress of a study.
 
-    done, total: Numbers of runs. `done` counts runs with a result, including failed runs and runs of earlier starts.
-    failed: Number of failed runs, which are included in `done`.
-    workers: Number of workers; on a cluster, the present number of workers.
-    rate_per_s: Number of runs made per second of real time; None while it is unknown.
-    cpu_s_per_run: Mean processor time in seconds per run, over the runs that this start of the study has made.
+    done, total: The numbers of runs. `done` counts runs with a result, including failed runs and runs of earlier
+        starts.
+    failed: The number of failed runs, which are included in `done`.
+    workers: The present number of workers.
+    rate_per_s: The number of runs made per second of real time. None means unknown.
+    cpu_s_per_run: The mean processor time in seconds per run, over the runs of this start.
     """
 
     study: str
@@ -41,14 +42,14 @@ class StudyProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Real time in seconds until the study is done; None while it is unknown.
+        """Return the real time in seconds until the study is done. None means unknown.
 
-        The estimate assumes that the remaining runs take as long as those of the last `WINDOW_S`.
+        The remaining runs are assumed to take as long as the runs of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
     def text(self) -> str:
-        """The progress as one line of text.
+        """Return the progress as one line of text.
 
         >>> StudyProgress("queues", done=30, total=90, failed=0, workers=2, rate_per_s=0.5).text()
         'queues: 30 of 90 runs, 30.0 a minute, 2:00 left'
@@ -65,7 +66,7 @@ class StudyProgress:
         return line
 
     def _rate(self) -> str:
-        """Text of the rate, per second or per minute: the unit is chosen so that the value is at least about 1."""
+        """Return the rate as text, per second or per minute, so that the value is at least about 1."""
         assert self.rate_per_s is not None
         return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 
@@ -74,8 +75,8 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """Rate and cost of the runs that were made recently. Runs of earlier starts of the study are not included, because
-    those starts may have had other workers."""
+    """The rate and cost of the runs that were made recently. Runs of earlier starts are not included, because earlier
+    starts may have had other workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
@@ -84,8 +85,8 @@ class Pace:
     def made(self, runs: int, cpu_s: list[float]) -> None:
         """Record that runs have just been made.
 
-        runs: Number of runs, including failed ones.
-        cpu_s: Processor time in seconds of those runs for which it was measured.
+        runs: The number of runs, including failed runs.
+        cpu_s: The processor times in seconds of the runs for which it was measured.
         """
         self._runs += runs
         self._cpu_s += sum(cpu_s)
@@ -99,9 +100,9 @@ class Pace:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Runs per second of real time over the last `WINDOW_S`; None while it is unknown.
+        """Return the runs per second of real time over the last `WINDOW_S`. None means unknown.
 
-        The window ends with the last completed run instead of now, so that the rate does not fall during a long batch.
+        The window ends with the last completed run, so that the rate does not fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began
@@ -109,15 +110,15 @@ class Pace:
 
     @property
     def cpu_s_per_run(self) -> float | None:
-        """Mean processor time per run in seconds; None while it is unknown."""
+        """Return the mean processor time per run in seconds. None means unknown."""
         return self._cpu_s / self._with_cost if self._with_cost else None
 
 
 class StudyDisplay(Showing):
-    """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
+    """A display of `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
-    A terminal gets a bar, and a notebook a text that is replaced at each call. Other outputs get a line at most every
-    `PLAIN_INTERVAL_S` seconds, and a line at the end of the study.
+    Outputs other than a terminal or a notebook get a line at most every `PLAIN_INTERVAL_S` seconds, and a line at the
+    end of the study.
     """
 
     def __init__(self) -> None:

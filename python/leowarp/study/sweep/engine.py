@@ -46,30 +46,29 @@ from leowarp.study.sweep.store import Layout, Store
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
-"""Copy of the study file, as it was at the last start, beside the results."""
+"""The copy of the study file beside the results, as it was at the last start."""
 SCRATCH = ".scratch"
-"""Folder in which local workers make their runs; it is deleted at the end."""
+"""The folder in which local workers make their runs. The folder is deleted at the end."""
 MOST_PARTITIONS = 64
-"""Maximum number of values of a parameter that partitions the data set. A parameter with more values would give many
-small files, which are slower to read than one file."""
+"""The maximum number of values of a parameter that partitions the data set. A parameter with more values would give
+many small files, which are slower to read than one file."""
 
 
 @dataclass(frozen=True)
 class StudyResult:
-    """The result of a study, whose requested runs have all been made or have failed.
+    """The result of a study. All requested runs have been made or have failed.
 
     Attributes
     ----------
     path : Path
-        Directory of the study.
+        The directory of the study.
     name : str
     page : Path
-        Path of `index.html`.
+        The path of `index.html`.
     failures : dict of run id to LeowarpError
-        Errors of the runs that could not be made.
+        The errors of the runs that could not be made.
     removed : int
-        Number of runs that an earlier version of the study file contained, but the present version does not. The rows
-        of these runs remain in the results.
+        The number of runs that only an earlier version of the study file contained. Their rows remain in the results.
     """
 
     path: Path
@@ -84,24 +83,24 @@ class StudyResult:
         return f"StudyResult({self.name!r}, {len(self._table)} runs{failed}, {str(self.path)!r})"
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
-        """One row per requested run, in the order of the study. Failed runs have the `status` "failed".
+        """Return one row per requested run, in the order of the study. Failed runs have the `status` "failed".
 
         Parameters
         ----------
         columns : list of str, optional
-            Columns to read; default: all (docs/guides/studies.md lists them).
+            The columns to read, by default all (docs/guides/studies.md lists them).
 
         Returns
         -------
         Table
-            Missing values are null. The unit of a quantity is in the name and in the field's metadata.
+            Missing values are null. The unit of a quantity is in the column's name and in the field's metadata.
         """
         return self._table if columns is None else self._table.select(columns)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Settings for a study: the keyword arguments of `run_study`."""
+    """The settings of a study: the keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -125,22 +124,22 @@ def run_study(
     study : StudyFile or path
         A study file, or the directory of a study that was started before.
     out : path, optional
-        Directory of the study; default `studies/<name>`.
+        The directory of the study, by default `studies/<name>`.
     at_once : int, optional
-        Number of worker processes on this machine; default: the number of usable cores.
+        The number of worker processes on this machine, by default the number of usable cores.
     scheduler : str, optional
-        Address of a Dask scheduler (`tcp://host:8786`), whose workers then make the runs.
+        The address of a Dask scheduler (`tcp://host:8786`), whose workers make the runs.
     progress : bool or callable
         True shows a display on stderr. A function is called with each `StudyProgress`.
     only : callable, optional
-        Function that selects the runs to make in this start; its argument is a `StudyRun`, which has `values` and
+        A function that selects the runs to make in this start. Its argument is a `StudyRun`, which has `values` and
         `seed`. Runs that are not selected can be made at a later start.
     retry_failed : bool
         True to repeat runs that failed at earlier starts.
     maker : Maker
-        Object that makes the runs. The maker is pickled when it is sent to the workers.
+        The object that makes the runs. The maker is pickled when it is sent to the workers.
     trust : bool
-        True to execute kernels and modules that the file names, even if the user has never accepted them.
+        True to execute kernels and modules that the file names, even without an earlier consent of the user.
 
     Raises
     ------
@@ -153,13 +152,13 @@ def run_study(
     Returns
     -------
     StudyResult
-        The rows of the requested runs, including failed ones, and the page.
+        The page and the rows of the requested runs, including failed runs.
 
     Notes
     -----
     A run is made if the directory has no row with the run's id. The id is derived from the plan, the kernel, the agent
-    and leowarp's version. A call of `run_study` for an interrupted study makes only the missing runs. A change to the
-    study file adds runs, and existing runs remain. With another kernel, all runs are repeated.
+    and leowarp's version. For an interrupted study, `run_study` makes only the missing runs. A change to the study file
+    adds runs, and existing runs remain. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
@@ -182,11 +181,11 @@ def run_study(
 
 
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
-    """Make the runs of any plans as one study; the steps are those of `run_study`.
+    """Make the runs of any plans as one study, with the steps of `run_study`.
 
-    label: Column of the results with the names of the runs.
-    plans: Plans by name; no two of them may be equal.
-    out: Directory of the study, into which the results and all run directories are written.
+    label: The column of the results with the names of the runs.
+    plans: The plans by name. No two plans may be equal.
+    out: The directory of the study, for the results and all run directories.
     """
     planned = [
         PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)
@@ -197,10 +196,10 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 
 
 def layout_of(file: StudyFile) -> Layout:
-    """Columns of a study's parameters, and the column that partitions its results.
+    """Return the columns of a study's parameters and the partition column of its results.
 
-    The partition column is the first parameter that has few values, all of them words or counts. If no parameter
-    qualifies, the column `status` partitions the results.
+    The partition column is the first parameter with few values that are all words or counts. If no parameter qualifies,
+    `status` is the partition column.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -222,7 +221,7 @@ def layout_of(file: StudyFile) -> Layout:
 
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
-    """Continue the study of a directory as it was last started, even if the study file was changed or deleted."""
+    """Continue the study of a directory, even if the study file was changed or deleted."""
     # The study's facts are read before the lock is opened, so that a directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
@@ -235,9 +234,9 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 def _started(
     folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
 ) -> StudyResult:
-    """Start a study whose runs are already planned, with or without a study file.
+    """Start a study with planned runs, with or without a study file.
 
-    The user is asked about code before anything is written, so that a study that the user rejects leaves no files.
+    The user is asked about code before anything is written, so a rejected study leaves no files.
     """
     # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
@@ -273,8 +272,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that the plans would execute, each piece once. If `may_run` is true, the code counts as named by the user on
-    the command line."""
+    """Return the code that the plans would execute, without duplicates. If `may_run` is true, the code counts as named
+    by the user on the command line."""
     # Runs with the same values differ only in their seed, so one run per combination of values is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -287,8 +286,8 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
     """Raise ScenarioError if a run sets a parameter that its kernel module lacks, or a value that the module rejects.
 
-    The parameters are checked after compiling and not when plans are loaded, because a module shows its parameters only
-    when it is compiled.
+    The parameters are not checked when plans are loaded, because a module shows its parameters only when it is
+    compiled.
     """
     declared: dict[str, Declared] = {}
     wrong: dict[tuple[str, str], Combination] = {}
@@ -310,10 +309,9 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
-    """Make those requested runs that have no result. Return the rows of all requested runs.
+    """Make the requested runs that have no result, and return the rows of all requested runs.
 
-    Workers and their scratch directory are always removed, even after Ctrl-C. The page is made from the complete data
-    set, so it also shows runs of earlier starts.
+    Workers and their scratch directory are always removed, even after Ctrl-C.
     """
     # The plans of all runs are already written. Runs that were not requested can be made at a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
@@ -355,12 +353,12 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """The workers of the Dask scheduler that the user named. Without a scheduler: one local process per core, but not
-    more processes than runs.
+    """Return the workers of the user's Dask scheduler, or local processes without a scheduler. There is one local
+    process per core, but not more processes than runs.
 
-    folder: Directory of the study. Local workers use the subdirectory `.scratch`, so that temporary files are on the
-        same disk as the results.
-    missing: Number of runs to make, at least 1.
+    folder: The directory of the study. Local workers use its subdirectory `.scratch`, so that temporary files are on
+        the same disk as the results.
+    missing: The number of runs to make, at least 1.
     """
     if options.scheduler is not None:
         # The import is here because Dask is an optional dependency (`leowarp[dask]`).
@@ -382,15 +380,15 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """Facts on which the results of a kernel's runs depend: checksums of kernel and agent, and leowarp's version. If
-    kernel or agent is missing, this function builds it."""
+    """Return the checksums of kernel and agent and leowarp's version, on which a kernel's results depend. If kernel or
+    agent is missing, this function builds it."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Errors of failed runs by run id."""
+    """Return the errors of failed runs by run id."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -400,7 +398,7 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
     """Raise ScenarioError if the directory contains another study, or something that is not a study.
 
-    A directory with only a lock file is accepted: its study ended before its plans were written.
+    A directory with only a lock file is accepted, because its study ended before its plans were written.
     """
     if not folder.exists():
         return

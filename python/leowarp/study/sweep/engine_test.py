@@ -292,7 +292,7 @@ def test_a_directory_of_something_else_is_refused(quick, study_file, tmp_path):
 
 
 class Full(Unsynced):
-    """`os` with a disk that has space for only `left` more bytes."""
+    """An `os` whose disk has space for only `left` more bytes."""
 
     def __init__(self, left):
         self._left = left

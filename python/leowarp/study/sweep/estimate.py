@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecast of a study: number of runs, and their likely cost.
+"""The forecast of a study: the number of runs, and their likely cost.
 
-Every combination is loaded and checked as at a real start, so a dry run finds the same mistakes in the study file. Only
-the parameters of kernel modules are not checked, because a dry run does not compile the modules. The expected cost of a
-run is the mean cost of the study's runs that have already been made. If no run has been made, the cost is estimated
-from the numbers of packets and hops. This estimate is rough: it only distinguishes minutes from days.
+Every combination is loaded and checked as at a real start, so a dry run finds the same mistakes. Only the parameters of
+kernel modules are not checked, because a dry run compiles no modules. The expected cost of a run is the mean cost of
+the runs that have already been made. If no run has been made, the cost is estimated from the numbers of packets and
+hops. This estimate is rough: it only distinguishes minutes from days.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""Number of runs that a dry run lists, beginning with the first run."""
+"""The number of runs that a dry run lists, beginning with the first run."""
 SHOWN_VALUES = 6
-"""Maximum number of values that are printed in full; of a longer list, only the first values, dots and the last value
-are printed."""
+"""The maximum number of values that are printed in full. A longer list is printed as the first values, dots and the
+last value."""
 
 SEGMENT_BYTES = 1448
-"""Payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
+"""The payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
 
 
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: Directory that the study would use. Runs whose results the directory already contains count as made. The
-        default is `studies/<name>`.
+    out: The directory that the study would use. Runs whose results are in the directory count as made. The default is
+        `studies/<name>`.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
-    Raises ScenarioError if the study file is wrong; see `run_study`.
+    Raises ScenarioError if the study file is wrong (see `run_study`).
     Raises TraceError if existing results are damaged.
     """
     file = StudyFile.load(path)
@@ -81,16 +81,16 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
 
 
 def guessed_cpu_s(plan: Plan) -> float:
-    """CPU seconds of a run, estimated from packets and hops: RUN_CPU_S + packets (PACKET_CPU_S + hops HOP_CPU_S)."""
+    """Return the CPU seconds of a run, estimated as RUN_CPU_S + packets (PACKET_CPU_S + hops HOP_CPU_S)."""
     packets = sum(_packets(plan, place) for place in range(len(plan.flows)))
     return RUN_CPU_S + packets * (PACKET_CPU_S + planned(plan).likely_hops() * HOP_CPU_S)
 
 
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
-    """CPU seconds of each stored run, by the hash of the run's plan; None if unknown.
+    """Return the CPU seconds of each stored run by the hash of its plan. None means unknown.
 
-    Rows that are still in the journal are included, because a study may be running in the directory. Rows of runs that
-    are no longer in the study are left out.
+    Rows in the journal are included, because a study may be running in the directory. Rows of runs that are no longer
+    in the study are left out.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -99,7 +99,7 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds per run, and True if this value was measured."""
+    """Return the CPU seconds per run, and True if this value was measured."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
@@ -109,7 +109,7 @@ def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> t
 
 
 def _packets(plan: Plan, place: int) -> float:
-    """Number of packets of a flow in both directions.
+    """Return the number of packets of a flow in both directions.
 
     A bulk transfer is assumed to send at the smallest of the rates that limit it. Pings and flows of constant rate send
     at their configured rate, with one reply per packet.
@@ -130,7 +130,7 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """Rows of the dry run's table of parameters: key, column, number of values, and the first values."""
+    """Return the rows of the dry run's table of parameters: key, column, number of values, and the first values."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -147,7 +147,7 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Row of the dry run's table that says which run directories are stored, and their approximate size."""
+    """Return the row of the dry run's table about stored run directories and their approximate size."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -155,8 +155,8 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Row of the dry run's table about parts that only a real start checks; an empty list if there are no such
-    parts."""
+    """Return the row of the dry run's table about parts that only a real start checks. The list is empty if there are
+    none."""
     if not any(run.combination.plan.modules for run in runs):
         return []
     return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
@@ -173,14 +173,14 @@ def _size(count_bytes: float) -> str:
 # These estimates of CPU time apply until the first run has been made. docs/performance.md has measurements of the cost
 # of packets and hops. A run without traffic costs a boot, the setup of the network, and the metrics.
 RUN_CPU_S = 0.1
-"""CPU time in s of a run that sends nothing."""
+"""The CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""CPU time in s per packet, independent of its path: sockets, capture, records."""
+"""The CPU time in s per packet, independent of its path: sockets, capture, records."""
 HOP_CPU_S = 0.55e-6
-"""CPU time in s per packet and link of its path."""
+"""The CPU time in s per packet and link of its path."""
 UNSHAPED_BPS = 1e9
-"""Rate in bit/s that is assumed for a flow without any rate limit."""
+"""The rate in bit/s that is assumed for a flow without any rate limit."""
 ROW_BYTES = 600
-"""Size in bytes of a row in the compressed data set."""
+"""The size in bytes of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000
-"""Size in bytes of a complete run directory, except its table of packets."""
+"""The size in bytes of a complete run directory, except its table of packets."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimated cost of a run depends on the traffic of its flows and on the rate of its medium."""
+"""Tests of a run's estimated cost, which depends on its flows' traffic and its medium's rate."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ from support.plans import S, chain
 
 
 def packets(plan):
-    """The estimated number of packets for a plan whose packets use one link."""
+    """Return the estimated number of packets for a plan whose packets use one link."""
     return (guessed_cpu_s(plan) - RUN_CPU_S) / (PACKET_CPU_S + HOP_CPU_S)
 
 
@@ -28,7 +28,7 @@ def over(medium):
 
 
 def tcp_packets(rate_bps):
-    """Number of segments that are sent in 10 s, plus an ACK for every second segment."""
+    """Return the number of segments sent in 10 s, plus an ACK for every second segment."""
     return pytest.approx(1.5 * rate_bps * 10 / 8 / SEGMENT_BYTES)
 
 

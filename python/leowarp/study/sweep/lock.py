@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when the
-process that holds it ends, for whatever reason.
+"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when its
+process ends, for whatever reason.
 
-The lock is a flock(2) on `study.lock`. Merely creating a file would not be a good lock, because the file would remain
-after the process is killed. A flock ends with the process that holds it. On NFS, Linux turns a flock into a lock on the
-server, so that the lock also works between machines (flock(2), NOTES).
+The lock is a flock(2) on `study.lock`. A mere file would not be a good lock, because it would remain after the process
+is killed. On NFS, Linux turns a flock into a lock on the server, which also works between machines (flock(2), NOTES).
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The file that is locked. The file's text names the process that holds the lock, and is used only in messages."""
+"""The file that is locked. The file's text names the process that holds the lock, only for messages."""
 TRIES, PAUSE_S = 4, 0.05
-"""Number of attempts to get the lock, and the time between them in s. `holder` briefly takes the lock to test it, so a
-process that wants the lock at that moment must try again."""
+"""The number of attempts to get the lock, and the time between them in s. `holder` briefly takes the lock to test it,
+so other processes must try again."""
 
 
 class Holding:
-    """`with Holding(folder):` makes this process the only one that may work in the directory.
+    """A lock on a study's directory: `with Holding(folder):` excludes all other processes.
 
     Raises ScenarioError if another process holds the lock.
 
@@ -57,7 +56,7 @@ class Holding:
         return self
 
     def _locked(self) -> bool:
-        """Whether the lock was obtained in `TRIES` attempts, `PAUSE_S` apart."""
+        """Return whether the lock was obtained in `TRIES` attempts, `PAUSE_S` apart."""
         for _ in range(TRIES):
             try:
                 # The kernel releases a flock however the process ends, even with SIGKILL.
@@ -76,10 +75,10 @@ class Holding:
 
 
 def holder(folder: Path) -> str | None:
-    """The process that works in the directory of a study, according to its lock file; None if no process holds the
-    lock.
+    """Return the process that works in the directory of a study, according to its lock file. None means that no process
+    holds the lock.
 
-    Returns: Text such as `process 1234 on head since 2026-01-31 12:00:00`.
+    Returns: A text such as `process 1234 on head since 2026-01-31 12:00:00`.
     """
     path = folder / LOCK
     if not path.exists():

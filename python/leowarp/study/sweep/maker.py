@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maker of a study's runs, which boots guests."""
+"""The maker of a study's runs, which boots guests."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes runs of a study in a worker process, each in its own guest.
+    """A maker of a study's runs in a worker process, each in its own guest.
 
-    A maker is sent to a worker as a pickle: through a pipe on this machine, or through Dask to other machines. The
-    worker must therefore be able to import the maker's class, and the maker must not contain anything that exists in
-    only one process. A maker is hashable, because a worker remembers the makers whose checksums it has compared.
+    A maker is sent to a worker as a pickle, through a local pipe or through Dask. The worker must be able to import the
+    maker's class. The maker must not contain anything that exists in only one process. A maker is hashable, because a
+    worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs. Yield each run as soon as it is made (`leowarp.running.summaries.make`).
+        """Make runs, and yield each run as soon as it is made (`leowarp.running.summaries.make`).
 
-        plans: Plans with the same kernel. The files that a plan names are in the plan's directory.
+        plans: The plans, all with the same kernel. The files that a plan names are in its directory.
         """
         from leowarp.running import summaries
 
@@ -40,11 +40,11 @@ class Maker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Checksums of the guest's kernel and of its agent. The function builds the kernel and the agent if they are
+        """Return the checksums of the guest's kernel and of its agent. The kernel and the agent are built if they are
         missing.
 
-        kernel: `guest.kernel` of a plan: "default", or a file.
-        on_message, on_progress: Functions that are called during a build, which takes minutes.
+        kernel: The `guest.kernel` of a plan: "default", or a file.
+        on_message, on_progress: The functions that are called during a build, which takes minutes.
         """
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
         # The checksums cover the content, because two builds of one version may differ, and the run id must identify
@@ -57,7 +57,7 @@ class Maker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> Declared:
-        """Parameters of all modules of a plan's guest. Modules that are missing are built or compiled.
+        """Return the parameters of all modules of a plan's guest. Modules that are missing are built or compiled.
 
         Raises ScenarioError if a module does not compile.
         """

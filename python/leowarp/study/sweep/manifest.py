@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json` of a study or a reproduction. The manifest is written when the study ends, so it does not exist while
+"""The file `manifest.json` of a study or a reproduction. It is written when the study ends, so it does not exist while
 the study is running.
 
-The manifest has the sha256 of every file. If a subdirectory has its own manifest (a complete run or a group of runs),
-only the sha256 of that manifest is listed.
+The manifest has the sha256 of every file. For a subdirectory with its own manifest (a complete run or a group of runs),
+only that manifest is listed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.trace import maker
 
 STUDY, REPRODUCTION = "study", "reproduction"
-"""Values of `kind` in a manifest. The manifest of a run has no `kind`."""
+"""The values of `kind` in a manifest. The manifest of a run has no `kind`."""
 
 MANIFEST_VERSION = 1
 
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
-    """Write the manifest after all other files: a study without a manifest was interrupted.
+    """Write the manifest after all other files. A study without a manifest was interrupted.
 
     kind: `STUDY` or `REPRODUCTION`.
-    facts: Further content: the name, and numbers of runs.
-    directories: Subdirectories that have their own manifest, besides complete runs in `RUNS`.
+    facts: The further content: the name, and numbers of runs.
+    directories: The subdirectories that have their own manifest, besides complete runs in `RUNS`.
     """
     runs = [path for path in sorted((folder / RUNS).glob("*")) if why_incomplete(path) is None]
     whole = sorted(path.relative_to(folder).as_posix() for path in (*runs, *directories))
@@ -46,6 +46,6 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete the manifest of an earlier start. This must happen before any other file changes, because the manifest
-    would no longer match the files."""
+    """Delete the manifest of an earlier start. It must be deleted before any other file changes, because it would no
+    longer match the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

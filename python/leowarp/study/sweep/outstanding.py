@@ -11,11 +11,11 @@ from leowarp.study.sweep.plans import StudyRun
 from leowarp.study.sweep.rows import Origin
 
 FIRST_BATCH = 4
-"""Number of runs in a batch as long as no run's duration has been measured."""
+"""The number of runs in a batch as long as no run's duration has been measured."""
 LARGEST_BATCH = 60
-"""Largest number of runs in a batch, however short the runs are."""
+"""The largest number of runs in a batch, however short the runs are."""
 BATCH_S = 20.0
-"""Intended duration of a batch, in s of real time. If a worker dies, at most one batch is lost."""
+"""The intended duration of a batch, in s of real time. If a worker dies, at most one batch is lost."""
 
 
 class Outstanding:
@@ -36,9 +36,9 @@ class Outstanding:
     def take(self, most: int) -> list[StudyRun]:
         """Take at most `most` runs from the queue that contains the next run of the study.
 
-        most: At least 1; usually the result of `batch_size`.
-        Returns: The runs. A run that must be made alone is returned alone. The caller must check first that at least
-            one run is left.
+        most: The maximum number of runs, at least 1, usually the result of `batch_size`.
+        Returns: The runs. A run that must be made alone is returned alone. The caller must check first that a run is
+            left.
         """
         # The queue whose first run has the lowest number comes next, so that runs are made in the order of the study. A
         # study that is stopped early therefore has results of the first seeds for all combinations.
@@ -46,7 +46,7 @@ class Outstanding:
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
-        """Put runs back at the front of their queues if they were taken from there but not made."""
+        """Put runs that were not made back at the front of their queues."""
         # The runs are put at the front one by one, so the last run must be put back first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)
@@ -60,11 +60,11 @@ class Outstanding:
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
-    """Number of runs in the next batch.
+    """Return the number of runs in the next batch.
 
-    left: Number of runs that have not been put into a batch.
-    run_s: Real time of a run in s; None as long as it is unknown.
-    Returns: 1 to `LARGEST_BATCH`.
+    left: The number of runs that have not been put into a batch.
+    run_s: The real time of a run in s. None means unknown.
+    Returns: A number from 1 to `LARGEST_BATCH`.
 
     >>> batch_size(left=1000, workers=2, run_s=0.5), batch_size(left=6, workers=2, run_s=0.5)
     (40, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`index.html` of a study: parameters, cost, failures, and one scalar as a function of the parameters."""
+"""The page `index.html` of a study, with parameters, cost, failures, and one scalar over the parameters."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = "index.html"
-"""Name of the page's file in the directory of the study."""
+"""The name of the page's file in the directory of the study."""
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""Scalars that the page may show, the preferred ones first. The page shows the first scalar of this list that at least
-one run has."""
+"""The scalars that the page may show, the preferred ones first. The page shows the first scalar that at least one run
+has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
-"""Maximum numbers of rows, columns and failures on the page. The data set contains the rows that the page omits."""
+"""The maximum numbers of rows, columns and failures on the page."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
-    """Write the page.
+    """Write the page of a study.
 
-    The page is made only from the rows of the data set. The page can therefore be rebuilt from the study's directory.
-    It includes runs that earlier starts of the study made.
+    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. The page
+    includes runs of earlier starts.
 
-    runs: All runs of the study.
-    table: Rows of the runs that have a result.
-    removed: Number of runs that have results, but are no longer in the study.
-    Raises OSError if the page cannot be written; an older page then remains unchanged.
+    runs: The runs of the study.
+    table: The rows of the runs that have a result.
+    removed: The number of runs that have results, but are no longer in the study.
+    Raises OSError if the page cannot be written. An older page remains unchanged.
     """
     from leowarp.report import html
 
@@ -82,7 +82,7 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
-    """The values as one line of text.
+    """Return the values as one line of text.
 
     >>> _shortened([str(seed) for seed in range(1, 31)])
     '1, 2, 3, 4, 5, 6, ..., 29, 30'
@@ -91,7 +91,7 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """Rows of a table: the number of runs, and the cost of the runs that have a result."""
+    """Return the rows of a table with the number of runs and the cost of runs with a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -105,8 +105,8 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """Warnings that a reader must know before trusting the numbers. The page first lists missing, failed and removed
-    runs, and then the warnings of the runs, the most frequent first.
+    """Return the warnings that a reader must know before trusting the numbers. Missing, failed and removed runs come
+    first, followed by the runs' warnings, the most frequent first.
     """
     sentences = []
     if len(frame) < runs:
@@ -123,11 +123,11 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Table of the metric's medians over seeds, with their intervals. The parameter with the most values has one value
-    per row; the other parameters determine the columns.
+    """Return a table of the metric's medians over seeds, with their intervals. The parameter with the most values
+    determines the rows. The other parameters determine the columns.
 
-    frame: Rows of runs that have the metric.
-    values: For each run id, the parameters' values by dotted key, as written in the study file.
+    frame: The rows of runs that have the metric.
+    values: The parameters' values of each run id, by dotted key, as written in the study file.
     """
     from leowarp.report import html
 
@@ -174,5 +174,5 @@ def _cell(of_seeds: Middle) -> str | None:
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
-    """Values and seed of a run as text, in the form of `StudyRun.__str__`."""
+    """Return the values and seed of a run as text, in the form of `StudyRun.__str__`."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])

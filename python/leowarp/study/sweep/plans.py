@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or has ever had, with the text of its plan, so that each run can be
-repeated."""
+"""The file `plans.parquet`, with every run that a study has or has ever had. The text of a run's plan is enough to
+repeat the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
-"""Name of the file; a directory with this file is the directory of a study."""
+"""The name of the file. A directory with this file is the directory of a study."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class StudyRun:
     The run id is the sha256 of `plan_sha256, kernel_sha256, agent_sha256, leowarp_version`, joined by newlines, and
     shortened to 64 bits. Among a million runs, the probability of two equal ids is 3e-8.
 
-    run_id: 16 hexadecimal digits derived from everything on which the results depend: the plan, the kernel, the agent
-        and leowarp's version.
-    number: Position in the study.
-    around_seed: Text of the run's plan before and after the seed. Both parts are equal for all runs of a combination.
-    inputs: Names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
+    run_id: The 16 hexadecimal digits derived from the plan, the kernel, the agent and leowarp's version.
+    number: The position in the study.
+    around_seed: The text of the run's plan before and after the seed. Both parts are equal for all runs of a
+        combination.
+    inputs: The names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
     kernel: The value of `guest.kernel` in the plan.
-    values: Values of the parameters as written, by dotted key.
-    columns: Values of the run's parameters, by result column.
-    origin: Checksums of kernel and agent, and leowarp's version, with which the run is made.
+    values: The values of the parameters as written, by dotted key.
+    columns: The values of the run's parameters, by result column.
+    origin: The checksums of kernel and agent and leowarp's version, with which the run is made.
     """
 
     run_id: str
@@ -62,7 +62,7 @@ class StudyRun:
 
     @property
     def plan(self) -> str:
-        """Text of the run's plan."""
+        """Return the text of the run's plan."""
         return str(self.seed).join(self.around_seed)
 
     def __str__(self) -> str:
@@ -70,10 +70,10 @@ class StudyRun:
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """The run, with the id that follows from its plan and `origin`.
+    """Return the run with the id that follows from its plan and `origin`.
 
-    run: A run from a study file, or one read from `plans.parquet`. If kernel, agent or version have changed since the
-        run was written to `plans.parquet`, the run gets a new id.
+    run: The run from a study file or from `plans.parquet`. The run gets a new id if kernel, agent or version have
+        changed since the run was written.
     origin: The current kernel, agent and version.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
@@ -100,10 +100,10 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """Settings of one start of a study, which are stored in the metadata of `plans.parquet`.
+    """The settings of one start of a study, which are stored in the metadata of `plans.parquet`.
 
-    name, keep: Values from the study file.
-    layout: Layout of the results.
+    name, keep: The values from the study file.
+    layout: The layout of the results.
     """
 
     name: str
@@ -112,11 +112,11 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Write `plans.parquet` with all runs that the study has or has ever had, so that any stored row can be repeated.
+    """Write `plans.parquet` with all runs that the study has or has ever had.
 
-    facts: Settings of this start.
+    facts: The settings of this start.
     runs: All runs of the study, in order.
-    Returns: Number of runs of earlier starts that are no longer in the study (`in_study` is false).
+    Returns: The number of runs of earlier starts that are no longer in the study (`in_study` is false).
     Raises OSError if the file cannot be written. After an OSError, the old file is unchanged.
     Raises TraceError if the old file is damaged.
     """
@@ -146,10 +146,10 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 
 
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
-    """Copy the files that plans name into `00-inputs/`, so that the directory alone is enough to reproduce its runs.
+    """Copy the files that plans name into `00-inputs/`. The directory alone is enough to reproduce its runs.
 
-    All files with one name have the same content, because `expand` rejects a second content. A file whose copy is
-    already identical is not written again.
+    All files with one name have the same content, because `expand` rejects a second content. A file with an identical
+    copy is not written again.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
@@ -162,11 +162,11 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def read_facts(folder: Path) -> StudyFacts:
-    """Settings of the last start of the study in a directory.
+    """Read the settings of the last start of the study in a directory.
 
-    Names in the settings must be plain names, because the names and values of the partition column become folder names.
+    Names in the settings must be plain names, because the partition column becomes a folder name.
 
-    Raises TraceError if the directory is not that of a study.
+    Raises TraceError if the directory is not a study's directory.
     """
     path = _path(folder)
     try:
@@ -183,12 +183,12 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study, as its last start planned them. With `run_id`, only the run with this id is returned, even
-    if it is no longer in the study.
+    """Read the runs of the study, as its last start planned them. With `run_id`, only the run with this id is returned,
+    even if it has left the study.
 
-    run_id: Id of the only run to read.
-    Returns: Runs in the order of the study. With `run_id`, the result has one run, or no run if the id is unknown.
-    Raises TraceError if the directory is not that of a study, or if the file is damaged.
+    run_id: The id of the only run to read.
+    Returns: The runs in the order of the study. With `run_id`, the result has one run, or no run if the id is unknown.
+    Raises TraceError if the directory is not a study's directory, or if the file is damaged.
     """
     # The rows are filtered while reading, because often only one of many thousands of plans is needed.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
@@ -201,7 +201,7 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
 
 
 def input_of(folder: Path, name: str) -> bytes:
-    """Content of an input file that plans of the study name.
+    """Return the content of an input file that plans of the study name.
 
     Raises TraceError if the file cannot be read.
     """
@@ -213,12 +213,11 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Code that a run in the study's directory would execute, besides leowarp's own kernel.
+    """Return the code that a run in the study's directory would execute, besides leowarp's own kernel.
 
     Raises TraceError if the text of the run's plan is not a valid plan.
     Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. Each piece of code is marked as named by `plans.parquet`, so that `trust` asks the user before the code
-        is executed.
+        kernel. Each piece of code is marked as named by `plans.parquet`, so that `trust` asks the user first.
     """
     path = _path(folder)
     try:
@@ -238,7 +237,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 
 
 def refuse_strange(folder: Path) -> None:
-    """Raises TraceError if the directory of a study contains anything except files and directories.
+    """Raise TraceError if the directory of a study contains anything except files and directories.
 
     A study never makes links, pipes or devices. In a directory from another person, links, pipes or devices could
     redirect writes or block reads (docs/security.md).
@@ -250,7 +249,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """Path of `plans.parquet` in `folder`. A directory without this file is not the directory of a study."""
+    """Return the path of `plans.parquet` in `folder`."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -258,9 +257,7 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are equal
-    for all runs of a combination, so the table compresses well.
-    """
+    """Return the plans as a table. The text of a plan is stored in two parts, before and after its seed."""
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
         "number": [run.number for run in runs],
@@ -291,7 +288,7 @@ def _damaged(path: Path, error: Exception) -> TraceError:
 
 
 def _run(row: Mapping[str, Any]) -> StudyRun:
-    """The run that a row of `plans.parquet` describes.
+    """Return the run that a row of `plans.parquet` describes.
 
     Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these
         errors to a TraceError.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a row of the results: parameters, seed, scalars, cost, and warnings or error."""
+"""A row of the results: the parameters, seed, scalars, cost, and warnings or error of a run."""
 
 from __future__ import annotations
 
@@ -12,35 +12,34 @@ from typing import Any
 import pyarrow as pa
 
 FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
-"""Columns that every row has, before the parameters' columns."""
+"""The columns that every row has, before the parameters' columns."""
 LAST = {
     "warnings": pa.list_(pa.string()), "error": pa.string(), "error_hint": pa.string(), "error_kind": pa.string(),
     "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
     "leowarp_version": pa.string(),
 }  # fmt: skip
-"""Columns that every row has, after all other columns: the error, and the origin of the run."""
+"""The columns that every row has, after all other columns: the error, and the origin of the run."""
 COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
-"""Columns with the cost of a run, in seconds and bytes."""
+"""The columns with the cost of a run, in seconds and bytes."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
-"""Names that the column of a parameter must not have."""
+"""The names that a parameter's column must not have."""
 
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""Keys of a summary that get no columns: the name of a flow, and its number, which is the prefix of the flow's
-columns."""
+"""The summary keys that get no columns: a flow's name, and its number, which is the columns' prefix."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
-"""Pattern of scalars that count per category. For example, `drops_by_cause_pkts` has the `what` "drops" and the `unit`
-"_pkts"; the keys of its value are the causes."""
+"""A pattern of scalars that count per category. For example, `drops_by_cause_pkts` has the `what` "drops" and the
+`unit` "_pkts". The keys of its value are the causes."""
 
 
 @dataclass(frozen=True)
 class Origin:
     """Everything besides the plan on which the result of a run depends.
 
-    kernel_sha256, agent_sha256: Hashes of the guest's kernel image and of the agent in it, in hexadecimal.
-    leowarp_version: Version of the package that computed the metrics.
+    kernel_sha256, agent_sha256: The hashes of the guest's kernel image and of the agent in it, in hexadecimal.
+    leowarp_version: The version of the package that computed the metrics.
     """
 
     kernel_sha256: str
@@ -52,12 +51,12 @@ def row_of(
     run_id: str, number: int, seed: int, plan_sha256: str, columns: Mapping[str, Any], origin: Origin,
     result: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """The row of a run.
+    """Return the row of a run.
 
-    run_id, number, seed, plan_sha256: Fields of `StudyRun`.
-    columns: Columns of the run's parameters (`keys.columns_of`).
+    run_id, number, seed, plan_sha256: The fields of `StudyRun`.
+    columns: The columns of the run's parameters (`keys.columns_of`).
     result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
-    Returns: Values by column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are None.
+    Returns: The values by column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are None.
     """
     error = result.get("error") or {}
     row: dict[str, Any] = {
@@ -79,7 +78,7 @@ def row_of(
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Scalars of a summary as one flat dict. The names of scalars of flow 0 begin with `flow0_`.
+    """Return the scalars of a summary as one flat dict. The names of flow 0's scalars begin with `flow0_`.
 
     `drops_by_cause_pkts` becomes one scalar per cause, such as `drops_queue_pkts`. Lists are left out, and nan becomes
     None.
@@ -94,8 +93,8 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Scalars of a section of a summary, as one flat dict. The name of a nested object becomes a prefix: `{"fairness":
-    {"jain_index": 1}}` becomes `fairness_jain_index`.
+    """Return the scalars of a section of a summary as one flat dict. The name of a nested object becomes a prefix:
+    `{"fairness": {"jain_index": 1}}` becomes `fairness_jain_index`.
     """
     columns: dict[str, Any] = {}
     for key, value in section.items():
@@ -113,15 +112,15 @@ def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _scalar(value: Any) -> Any:
-    """A scalar as a value of a row. nan becomes None, because missing values are null everywhere."""
+    """Return a scalar as a value of a row. nan becomes None, because missing values are null everywhere."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """The rows as a table.
+    """Return the rows as a table.
 
-    rows: Rows from `row_of`. A column that a row lacks is null in that row.
-    schema: Schema from `schema_of`. Whole numbers in a column of floats become floats. In a column of text, any value
+    rows: The rows from `row_of`. A column that a row lacks is null in that row.
+    schema: The schema from `schema_of`. Whole numbers in a column of floats become floats. In a text column, any value
         is converted to text.
     """
     arrays = []
@@ -140,15 +139,15 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 def schema_of(
     rows: Iterable[Mapping[str, Any]], known: pa.Schema | None, parameters: Mapping[str, pa.DataType]
 ) -> pa.Schema:
-    """Schema with the columns of `known` and those of new rows. Fixed rules determine the order and the types of
+    """Return a schema with the columns of `known` and of new rows. Fixed rules determine the order and the types of
     columns, so that all files have the same schema.
 
     A column of numbers is int64 if the values of all runs are whole, and float64 otherwise. A column that is null in
     every run so far is float64.
 
-    rows: New rows; may be empty.
-    known: Schema of the existing data set. The type of an existing column never becomes narrower.
-    parameters: Columns of the parameters, with the types that the study file determines (`keys.column_types`).
+    rows: The new rows, which may be empty.
+    known: The schema of the existing data set. The type of an existing column never becomes narrower.
+    parameters: The columns of the parameters, with the types from the study file (`keys.column_types`).
     Returns: `FIRST`, parameters, scalars in the order of first appearance, columns of `COSTS` that occur, `LAST`. Units
         are in the metadata.
     """
@@ -167,7 +166,7 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """The narrowest type of a value; None for a missing value, which fits into a column of any type. Whole numbers that
+    """Return the narrowest type of a value. None means a missing value, which fits into any column. Whole numbers that
     need more than 64 bits become floats."""
     match value:
         case None:
@@ -186,7 +185,7 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
-    """The type that can hold values of both types: float for an integer and a float, and text for any other pair.
+    """Return the type that can hold values of both types: float for an integer and a float, text for any other pair.
 
     >>> _wider(pa.int64(), pa.float64()), _wider(None, pa.bool_())
     (DataType(double), DataType(bool))
@@ -198,8 +197,7 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """Field of a column, with the column's unit in the metadata. The ending of the column's name determines the
-    unit."""
+    """Return the field of a column, with the column's unit in the metadata."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
     # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to
@@ -208,7 +206,7 @@ def _field(name: str, kind: pa.DataType | None) -> pa.Field:
 
 
 def _is_open(field: pa.Field) -> bool:
-    """Whether a column is null in every run so far, so that its type may still change."""
+    """Return whether a column is null in every run so far. The type of this column may still change."""
     return (field.metadata or {}).get(b"open") == b"yes"
 
 
@@ -216,4 +214,4 @@ _UNITS = {
     "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
     "_m": "m", "_nats": "nats", "_s": "s",
 }  # fmt: skip
-"""Unit of a column, by the ending of its name."""
+"""The unit of a column, by the ending of its name."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers of a Dask scheduler: on other machines, under Slurm, or on any machine that runs `dask worker`.
+"""The workers of a Dask scheduler: on other machines, under Slurm, or on any machine that runs `dask worker`.
 
-Each batch is a Dask task. If a worker is lost, Dask gives its batch to another worker. Dask gives up on a batch after
-it has lost more than `allowed-failures` workers (default 3). Batches and results are sent as plain dictionaries of
-text.
+Each batch is a Dask task. If a worker is lost, Dask gives its batch to another worker. Dask gives up on a batch that
+has lost more than `allowed-failures` workers (default 3). Batches and results are sent as plain dictionaries of text.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-"""Maximum time in s to wait for an answer from the scheduler, or from a worker that has a result."""
+"""The maximum time in s to wait for an answer from the scheduler, or from a worker that has a result."""
 COUNT_S = 2.0
-"""Interval between counts of the workers, in s. On a cluster, workers may start and end at any time."""
+"""The interval between counts of the workers, in s. On a cluster, workers may start and end at any time."""
 
 
 class DaskWorkers:
     """The workers of a scheduler, with the interface `session.Workers`.
 
-    address: Address of the scheduler, such as `tcp://host:8786`.
-    size: Number of worker processes when they were last counted. While there are no workers, the study waits.
+    address: The address of the scheduler, such as `tcp://host:8786`.
+    size: The number of worker processes when they were last counted. While there are no workers, the study waits.
     Raises HostError if the package `distributed` is missing, or if nothing answers at the address.
     """
 
@@ -47,22 +46,22 @@ class DaskWorkers:
 
     @property
     def free(self) -> int:
-        """Number of batches to submit now, so that each worker has one batch in its queue and never waits for the
-        study."""
+        """Return the number of batches to submit now. Each worker has one batch in its queue, so that it never waits
+        for the study."""
         # Without workers, no batch is submitted, because the size of a batch depends on the number of workers.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
-        """Submit a batch; Dask chooses the worker."""
+        """Submit a batch. Dask chooses the worker."""
         # pure=False, because Dask would otherwise compute only one of two equal batches.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Results of the batches that are complete.
+        """Return the results of the batches that are complete.
 
-        timeout_s: Maximum real time in seconds to wait until a first batch is complete.
-        Returns: For each complete batch, one event per run, and then an event for the end of the batch. Empty if no
-            batch is complete.
+        timeout_s: The maximum real time in seconds to wait until a first batch is complete.
+        Returns: One event per run of each complete batch, followed by one event for the end of the batch. The list is
+            empty if no batch is complete.
         Raises HostError if the scheduler is gone.
         """
         from distributed import wait
@@ -93,7 +92,7 @@ class DaskWorkers:
         return []
 
     def _count(self) -> None:
-        """Count workers from time to time. Raises `HostError` if the scheduler is gone."""
+        """Count the workers from time to time. Raises `HostError` if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":
@@ -102,8 +101,8 @@ class DaskWorkers:
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """Events of a batch whose future is done. The list is empty if the batch's worker was lost and Dask therefore
-        repeats the batch."""
+        """Return the events of a batch whose future is done. The list is empty if Dask repeats the batch because its
+        worker was lost."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
@@ -129,13 +128,13 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
-        """The error for a scheduler that no longer answers. Results that were received from the scheduler are already
-        stored."""
+        """Return the error for a scheduler that no longer answers."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
 def _connected(address: str) -> Client:
-    """A client of the scheduler. Raises HostError if Dask is missing, or if nothing answers within `CONNECT_S`."""
+    """Return a client of the scheduler. Raises HostError if Dask is missing, or if nothing answers within
+    `CONNECT_S`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -151,13 +150,13 @@ def _connected(address: str) -> Client:
 
 
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Task for Dask: make a batch, and return the results of its runs.
+    """Make a batch as a Dask task, and return the results of its runs.
 
-    If an error ends the batch early, the error is returned instead of raised. The client would have to unpickle a
-    raised exception, and would lose the earlier results of the batch.
+    An error that ends the batch early is returned instead of raised. Otherwise, the client would unpickle a raised
+    exception, and would lose the batch's earlier results.
 
-    Returns: `results`, a list of (place, result) as in `batch.results_of`; and `fault`, which is None or the error that
-        ended the batch (`errors.encode_error`).
+    Returns: The list `results` of (place, result) as in `batch.results_of`, and `fault`. `fault` is None or the error
+        that ended the batch (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
@@ -172,4 +171,4 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
-"""Locked while this process makes a batch."""
+"""A lock that is held while this process makes a batch."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study on a Dask scheduler with two worker processes on the loopback interface, which share no memory."""
+"""Tests of a study on a Dask scheduler with two worker processes on the loopback interface, which share no memory."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ from support.sweep.in_process import made_so_far
 from support.waiting import wait_until
 
 MANY = (("count = 3", "count = 10"), ('"1.5 ms"]', '"1.5 ms", "2 ms"]'))
-"""Changes to the study file that give a study of 60 runs."""
+"""The changes to the study file that give a study of 60 runs."""
 
 
 # By default, Dask drops workers that have been silent or unreachable for some time. With Dask's default timeouts, the
@@ -23,7 +23,7 @@ PATIENT = {"comm.timeouts.connect": "1 day", "comm.timeouts.tcp": "1 day", "sche
 
 @pytest.fixture
 def cluster(tmp_path, fake, spawn, monkeypatch):
-    """A scheduler with two workers; the value is the scheduler's address and the worker processes."""
+    """Return a scheduler with two workers, as the scheduler's address and the worker processes."""
     import dask
     import distributed
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One start of a study: the session gives batches to workers, checks the results, and stores a row per run."""
+"""One start of a study. The session gives batches to workers, checks the results, and stores a row per run."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
 
 MOST_LOST_WORKERS = 3
-"""A run fails if this number of workers died while making it."""
+"""The number of worker deaths during a run at which the run fails."""
 
 MOST_HOST_ERRORS = 3
-"""The study ends if this number of runs in succession fail because the machine lacks something. The session then
-assumes that the machine, and not the runs, causes the errors."""
+"""The number of successive runs with a machine error after which the study ends. The session then assumes that the
+machine, and not the runs, causes the errors."""
 
 WAIT_S = 1.0
-"""Time in s for which the session waits for workers between two updates of the progress."""
+"""The time in s for which the session waits for workers between two updates of the progress."""
 RUNS = "runs"
-"""Folder for run directories that are stored; each is named by its run id."""
+"""The folder of the run directories that are stored. Each run directory is named by its run id."""
 
 
 @dataclass(frozen=True)
 class Task:
     """The work of one start of a study.
 
-    name: Name of the study, which the display shows.
+    name: The name of the study, which the display shows.
     runs: The requested runs, with or without a stored row.
-    keep: Which complete run directories to store: none, failed, or all.
+    keep: The complete run directories to store: none, failed, or all.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Task:
 
 @dataclass
 class _UnderWay:
-    """A batch that a worker has.
+    """A batch that a worker is making.
 
     runs: All runs of the batch.
-    unfinished: Runs that have no result yet, by their position in the batch.
+    unfinished: The runs that have no result yet, by position in the batch.
     """
 
     runs: list[StudyRun]
@@ -62,7 +62,7 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the batch has only one run. If the worker of a batch with one run dies, no other run can be the
+        """Return whether the batch has only one run. If the worker of this batch dies, no other run can be the
         cause."""
         return len(self.runs) == 1
 
@@ -70,18 +70,17 @@ class _UnderWay:
 class Workers(Protocol):
     """The workers that make runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
-    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns one event
-    per run (`RunMade`), and then an event for the end of the batch (`BatchEnded`). Workers never write results into the
-    store.
+    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns one
+    `RunMade` event per run, and one `BatchEnded` event after them. Workers never write results into the store.
     """
 
     @property
     def size(self) -> int:
-        """Number of workers."""
+        """The number of workers."""
 
     @property
     def free(self) -> int:
-        """Number of batches that would start immediately."""
+        """The number of batches that would start immediately."""
 
     def give(self, batch: Batch) -> None:
         """Start a batch.
@@ -90,24 +89,24 @@ class Workers(Protocol):
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """The events since the last call of `wait`. `wait` returns when there is at least one event, or after the
+        """Return the events since the last call of `wait`. The call returns at the first event, or after the
         timeout."""
 
     def end(self) -> list[Event]:
-        """Stop all workers and their batches. Return the events that `wait` has not returned yet."""
+        """Stop all workers and their batches, and return the events that `wait` has not returned."""
 
 
 class Session:
-    """Lets workers make the runs of a task that are not in the store yet.
+    """A session that lets workers make the runs of a task that are not in the store.
 
     If a run's result has an error, the run has failed. With `keep = "failed"`, a run that failed in a larger batch is
-    repeated alone, so that its directory is written. If a worker dies, it is unknown at first which run of its batch
-    was the cause. The runs of the batch are tried again, first together, and then each alone. A run counts as failed if
-    three workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if
-    other runs succeed.
+    repeated alone to write its directory. If a worker dies, it is unknown at first which run of its batch was the
+    cause. The runs of the batch are tried again, first together, and then each alone. A run counts as failed if three
+    workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if other
+    runs succeed.
 
-    store: Open store.
-    show: Function that is called with a `StudyProgress` each time the session has waited for the workers.
+    store: The open store.
+    show: The function that is called with a `StudyProgress` after each wait for the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
@@ -149,7 +148,7 @@ class Session:
             raise
 
     def _give(self) -> None:
-        """Give batches to free workers. The rate of the runs made so far determines the size of a batch."""
+        """Give batches to free workers."""
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
@@ -161,12 +160,11 @@ class Session:
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
-        """A batch of runs with the same kernel and origin (`Outstanding` never mixes different ones).
+        """Return a batch of runs with the same kernel and origin.
 
         With `keep = "failed"`, only a run that is alone in its batch writes its directory.
 
-        The batch contains the content of the files that plans name, because workers on other machines cannot read the
-        study's directory.
+        The batch contains the input files of the plans, because other machines cannot read the study's directory.
         """
         first = runs[0]
         # If `keep` is "failed", batches of several runs write no directories. Few runs fail, and writing a directory
@@ -188,7 +186,7 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Path for the directory of a run. Files that a killed start of the study has left are removed first."""
+        """Return the path for the directory of a run. Files of a killed start are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
@@ -202,9 +200,10 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """Rows to store after a run. The list is empty if the run failed and must be repeated to write its directory.
+        """Return the rows to store after a run. The list is empty if the run failed and must be repeated to write its
+        directory.
 
-        event: The run's event, whose `result` has the form of `batch.results_of`: `summary`, `costs`, `warnings`,
+        event: The run's event. Its `result` has the form of `batch.results_of`: `summary`, `costs`, `warnings`,
             `error`.
         """
         batch = self._under_way[event.batch]
@@ -217,8 +216,8 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
-        """Rows to store at the end of a batch. Runs without a result are repeated, each alone, unless the batch had
-        only one run.
+        """Return the rows to store at the end of a batch. Runs without a result are repeated alone, unless the batch
+        had only one run.
 
         If the batch ended without an error and without a lost worker, a run without a result indicates a bug.
         """
@@ -237,9 +236,9 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs of a worker that died. After the first death of a worker, the worker's runs are tried again
-        together; after a further death, each run is tried alone. A run that was alone fails if `MOST_LOST_WORKERS`
-        workers died while making it."""
+        """Handle the runs of a worker that died. After the first death, the worker's runs are tried again together.
+        After a further death, each run is tried alone. A run in a batch of its own fails if `MOST_LOST_WORKERS` workers
+        died while making it."""
         # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
@@ -260,8 +259,8 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Rows of a completed run and of the runs that were set aside. The completed run shows that the machine is able
-        to make runs. The machine is therefore not the reason why the runs that were set aside failed.
+        """Return the rows of a completed run and of the runs that were set aside. The completed run shows that the
+        machine is able to make runs, so the machine did not cause the failures.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
@@ -274,7 +273,7 @@ class Session:
         return rows
 
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Row of a failed run. After a `HostError`, the run is set aside until another run succeeds.
+        """Return the row of a failed run. After a `HostError`, the run is set aside until another run succeeds.
 
         Raises HostError if `MOST_HOST_ERRORS` runs in succession failed with a `HostError`.
         """
@@ -293,14 +292,14 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
-        """Rows of the runs that the session has set aside. Raises HostError if runs were set aside and the machine made
-        no run."""
+        """Return the rows of the runs that the session has set aside. Raises HostError if runs were set aside and the
+        machine made no run."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]
 
     def _stopped(self) -> LeowarpError:
-        """The error that ends a study if this machine cannot make any run."""
+        """Return the error that ends a study if this machine cannot make any run."""
         run, result = self._put_aside[-1]
         error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"

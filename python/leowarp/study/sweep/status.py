@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status of the directory of a study. The status can be read even while the study is running."""
+"""The status of the directory of a study. It can be read while the study is running."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""The only columns that this module reads, because the data set may have hundreds of columns."""
+"""The only columns that this module reads. The data set may have hundreds of columns."""
 
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """Progress of a study.
+    """The progress of a study.
 
-    total, done, failed: Numbers of runs of the study as it was last started; `done` includes failed runs.
-    removed: Number of rows whose runs are no longer in the study.
-    cpu_s: Total processor time in seconds of the runs that are done.
-    holder: Text that names the process working on the study; None if no process does.
-    failures: `run_id, run, error, hint` for each failed run.
+    total, done, failed: The numbers of runs of the study as it was last started. `done` includes failed runs.
+    removed: The number of rows whose runs are no longer in the study.
+    cpu_s: The total processor time in seconds of the runs that are done.
+    holder: A text that names the process working on the study. None means that no process does.
+    failures: The `run_id, run, error, hint` of each failed run.
     """
 
     path: Path
@@ -45,8 +45,8 @@ class StudyStatus:
 def study_status(folder: Path | str) -> StudyStatus:
     """Read the status of a study.
 
-    Raises TraceError if the directory is not that of a study.
-    folder: Directory of the study. The function takes no lock in this directory and changes nothing.
+    Raises TraceError if the directory is not a study's directory.
+    folder: The directory of the study. The function takes no lock and changes nothing.
     """
     folder = Path(folder)
     # The directory is checked before a file is opened. A pipe with the name plans.parquet, for example, would block the
@@ -84,11 +84,10 @@ def study_status(folder: Path | str) -> StudyStatus:
 
 
 def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
-    """The stored row of a run.
+    """Return the stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: Values by column, as in `rows.row_of`. If the row is only in the journal, its values have the types of JSON
-        instead of those of the data set.
+    Returns: The values by column, as in `rows.row_of`. If the row is only in the journal, its values have JSON types.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a study on disk: one partitioned Parquet data set, which grows while the study runs.
+"""The results of a study on disk, as one partitioned Parquet data set.
 
-A row is safe when `add` returns, because the row is then in `journal.jsonl`. Later, rows move from the journal into
-Parquet files in `results/`, each of which appears complete or not at all. If a kill leaves a row both in the journal
-and in a Parquet file, readers use only one of the two. All files have the same columns and types. If a row adds a
-column, a complete new data set is written beside the old data set, and replaces it in one step. Only the process that
-holds the study's lock writes to the data set.
+The data set grows while the study runs. A row is safe when `add` returns, because the row is then in `journal.jsonl`.
+Later, rows move from the journal into Parquet files in `results/`. Each file appears complete or not at all. If a kill
+leaves a row both in the journal and in a file, readers use only one of them. All files have the same columns and types.
+If a row adds a column, a complete new data set replaces the old data set in one step. Only the process that holds the
+study's lock writes to the data set.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 
 RESULTS = "results"
-"""Folder of the data set in the directory of the study."""
+"""The folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
-"""File with the rows that are not yet in a Parquet file, one JSON object per line."""
+"""The file with the rows that are not yet in a Parquet file. Each line is a JSON object."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file when the journal has `FLUSH_ROWS` rows, or when `FLUSH_S` seconds have passed since the
-last move. More frequent moves would take more time in total, because each Parquet file needs a sync. Less frequent
-moves would slow down status commands, because they read the complete journal each time."""
+"""The limits at which rows move into a Parquet file: `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last move. More
+frequent moves would take more time in total, because each Parquet file needs a sync. Less frequent moves would slow
+down status commands, because they read the complete journal each time."""
 
 MOST_FILES = 200
-"""If the data set has more files than this number, the files are merged while the study runs. At the end of the study,
-the files are always merged."""
+"""The number of files above which the files are merged while the study runs. At the end of the study, the files are
+always merged."""
 
 LOOKS = 20
-"""Maximum number of attempts to read the results, because files may change during an attempt."""
+"""The maximum number of attempts to read the results. Files may change during an attempt."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Folder name for a missing value of the partition column, as in Hive, pyarrow, Spark and DuckDB."""
+"""The folder name for a missing value of the partition column, as in Hive, pyarrow, Spark and DuckDB."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of the parameters, and the partition of the results.
+    """The parameter columns and the partition of the results.
 
-    parameters: Columns of the parameters, in order.
-    partition: Column whose values are stored in folder names, such as `results/cc=bic/`, instead of in the files.
+    parameters: The parameter columns, in order.
+    partition: The column whose values are in folder names, such as `results/cc=bic/`, instead of in the files.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -67,19 +67,20 @@ class Layout:
 
 
 class Store:
-    """Writes the rows of a study.
+    """A writer for the rows of a study.
 
-    folder: Directory of the study. The caller holds the directory's lock.
-    layout: Columns and partition of the current study file. The data on disk may have other columns or another
+    folder: The directory of the study. The caller holds the directory's lock.
+    layout: The columns and the partition of the current study file. The data on disk may have other columns or another
         partition (see `align`).
-    status: "ok" or "failed" by run id, for every stored row, including rows whose run is no longer in the study.
+    status: The status of each stored row by run id, "ok" or "failed". Rows whose run is no longer in the study are
+        included.
     Raises HostError if the directory cannot be written.
     Raises TraceError if the stored data are damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. Repair the effects of a kill: an unfinished replacement of the data set, partial
-        files, and an incomplete line of the journal.
+        """Open existing results. Repair the effects of a kill: an interrupted replacement of the data set, partial
+        files, and an incomplete journal line.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
@@ -115,7 +116,7 @@ class Store:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows. When `add` returns, the rows survive a kill and a power cut.
 
-        rows: Rows from `rows.row_of`, one per run; none of these runs may be in `status`.
+        rows: The rows from `rows.row_of`, one per run. None of these runs may be in `status`.
         Raises HostError if the rows cannot be written. Rows that earlier calls added remain stored.
         """
         if not rows:
@@ -181,13 +182,12 @@ class Store:
                 self._write_anew(table)
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
-        """Update the stored rows to the current numbers and parameters of the study. Rows whose run is no longer in the
+        """Update the stored rows to the study's current numbers and parameters. Rows whose run is no longer in the
         study get `in_study` false.
 
-        The study file may have changed since the rows were written: an additional value shifts all later numbers, and a
-        new label renames a column.
+        The study file may have changed. An additional value shifts all later numbers, and a new label renames a column.
 
-        runs: For each run id, its number and the columns of its parameters.
+        runs: The number and the parameter columns of each run, by run id.
         """
         with disk.writing(self._folder):
             table, schema, _ = _read(self._results)
@@ -200,9 +200,9 @@ class Store:
             self._schema = aligned.schema
 
     def drop(self, run_ids: Collection[str]) -> None:
-        """Remove rows, so that their runs are repeated (`retry_failed`).
+        """Remove rows, for example to repeat their runs (`retry_failed`).
 
-        run_ids: Run ids, all of which are in `status`.
+        run_ids: The run ids, all of which are in `status`.
         """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
@@ -215,10 +215,10 @@ class Store:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows, sorted by `number`, followed by the rows of runs that are no longer in the study.
+        """Return all rows, sorted by `number`. Rows of runs that are no longer in the study come last.
 
-        Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run. If
-            there are no rows, the table has only the columns that do not depend on rows.
+        Returns: The columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run.
+            If there are no rows, the table has only the columns that do not depend on rows.
         """
         self.flush()
         table, _, _ = _read(self._results)
@@ -231,12 +231,11 @@ class Store:
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Temporary path of a new data set before it replaces the old data set. The name begins with a dot, so that
-        readers ignore it."""
+        """Return the temporary path of a new data set. The name begins with a dot, so that readers ignore it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
-        """Replace the complete data set in one step, so that a reader sees either all old files or all new files."""
+        """Replace the complete data set in one step. A reader sees either all old files or all new files."""
         beside = self._beside()
         plainfiles.remove(beside)
         beside.mkdir()
@@ -250,11 +249,11 @@ class Store:
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
-        """Write a table as one file per partition. Return the number of files written. The values of the partition
-        column are stored only in folder names.
+        """Write a table as one file per partition, and return the number of files. The values of the partition column
+        are stored only in folder names.
 
-        File names are random, so that two starts of a study never use the same name. Each file's metadata contain the
-        name and the type of the partition column, because a folder name is only text.
+        File names are random, because two starts of a study must not use the same name. Each file's metadata contain
+        the partition column's name and type, because a folder name is only text.
         """
         key = self._layout.partition
         values = _partitions(table, key)
@@ -277,11 +276,10 @@ class Store:
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Rows in Parquet files, and rows that are only in the journal. This function is for readers without the study's
-    lock.
+    """Read the rows in Parquet files and the rows that are only in the journal, without the study's lock.
 
-    folder: Directory of the study, into which another process may be writing.
-    Returns table: The rows in files; None if no file has been written yet.
+    folder: The directory of the study, into which another process may be writing.
+    Returns table: The rows in files. None means that no file has been written yet.
     Returns journal: The rows that are in no file. Each run is either in the table or in the journal, never in both.
     Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.
     """
@@ -299,10 +297,11 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """All rows without duplicates, their schema (including the column of the partition), and the number of files.
+    """Return all rows without duplicates, their schema and the number of files. The schema includes the partition
+    column.
 
-    If the folder is empty, the result is (None, None, 0). A folder name contains the partition value as text: `cc=1`
-    may be a number or a word, so the files' metadata have the type.
+    If the folder is empty, the result is (None, None, 0). A folder name contains the partition value as text, so the
+    files' metadata have the type.
     """
     tables = []
     # File names are sorted, so that the order of rows does not depend on the order of directory entries.
@@ -374,7 +373,7 @@ def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """A column of the table, converted to the type of a field. If the table lacks the column, all its values are
+    """Return a column of the table, converted to the type of a field. If the table lacks the column, all its values are
     null."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
@@ -383,8 +382,8 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """The table with the study's current numbers and parameters (see `Store.align`). A row whose run is no longer in
-    the study keeps its number and parameters."""
+    """Return the table with the study's current numbers and parameters (see `Store.align`). A row whose run is no
+    longer in the study keeps its number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
@@ -402,12 +401,12 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """Value of the partition column in each row, as text for a folder name."""
+    """Return the partition value of each row, as text for a folder name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """Partition column of the files on disk, which may differ from the partition column of the current study file."""
+    """Return the partition column of the files on disk. The current study file may have another partition column."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 

@@ -19,7 +19,7 @@ KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half"
 
 
 def rows_on_disk(out):
-    """Run ids that would remain on disk after a power cut, read without the store."""
+    """Return the run ids that would remain on disk after a power cut, read without the store."""
     found = []
     for path in (out / "results").glob("*/*.parquet"):
         found += pq.ParquetFile(path).read(["run_id"])["run_id"].to_pylist()
@@ -39,8 +39,8 @@ class Study:
         self._flush_rows, self._exchange = flush_rows, exchange
 
     def start(self, at=10**9, when="after"):
-        """Start the study; return its result, or None if it was killed. The second value is true if the kill came after
-        the end of the study."""
+        """Start the study, and return its result, or None if it was killed. The second value is true if the kill came
+        after the end of the study."""
         before = rows_on_disk(self.out)
         workers = InProcess()
         with pytest.MonkeyPatch.context() as patch:

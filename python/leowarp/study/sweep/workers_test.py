@@ -26,20 +26,20 @@ run_study(sys.argv[1], sys.argv[2], at_once=2, maker=FakeMaker(Path(sys.argv[3])
 
 @pytest.fixture
 def start(spawn, fake, study_file, tmp_path):
-    """Starts a study of 36 runs in a separate process."""
+    """Start a study of 36 runs in a separate process."""
     file = study_file(("count = 3", "count = 9"))
     command = [sys.executable, "-c", STARTER, file, tmp_path / "out", fake]
     return lambda: spawn(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
 
 
 def rows_on_disk(out):
-    """Run ids on disk, read by a process that does not write."""
+    """Return the run ids on disk, read by a process that does not write."""
     table, journal = read_results(out)
     return {row["run_id"] for row in journal} | (set() if table is None else set(table["run_id"].to_pylist()))
 
 
 def workers_of(parent):
-    """Process ids of the workers of a study."""
+    """Return the process ids of a study's workers."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

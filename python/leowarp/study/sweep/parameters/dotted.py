@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys and values of a study file, which are read from TOML tables and written as TOML text."""
+"""The dotted keys and values of a study file, read from TOML tables and written as TOML text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""Number of parts of a key, by the table in which the key begins. Keys of other tables have two parts; keys of queue
-parameters always have three."""
+"""The number of parts of a key, by the table in which the key begins. Keys of other tables have two parts. Keys of
+queue parameters always have three."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
-    """The tables of `[[name]]`, in the order of the file."""
+    """Return the tables of `[[name]]`, in the order of the file."""
     node = document.get(name)
     if node is None:
         return []
@@ -32,7 +32,7 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
 
 
 def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str, tuple[str, ...], Node]]:
-    """(dotted key, its parts, value) for each entry of a table whose keys are dotted keys, with or without quotes."""
+    """Return (dotted key, its parts, value) for each entry of a table of dotted keys, with or without quotes."""
     if table is None:
         return []
     if not isinstance(table.value, dict):
@@ -50,8 +50,8 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """The keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. Nested
-    tables that are sections of a scenario are therefore split into dotted keys.
+    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. A
+    nested table that is a section of a scenario is split into dotted keys.
 
     A table that is itself the value of a key (sysctls, parameters of a queue) is not split. `_DEPTH` gives the number
     of parts of a key in each section.
@@ -64,7 +64,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML.
+    """Return a part of a dotted key as TOML.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')
@@ -73,7 +73,7 @@ def _quoted(part: str) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """The value of a node in plain TOML types: dicts and lists without positions in the source."""
+    """Return the value of a node in plain TOML types: dicts and lists without positions in the source."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -82,13 +82,13 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Content of a study as TOML text. A study that was started from Python stores this text beside its results, so
-    that the study can be continued."""
+    """Return the content of a study as TOML text. A study from Python stores this text beside its results, so that it
+    can be continued."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML text on one line. A JSON string is also a valid TOML string. Tables become inline tables.
+    """Return a value as TOML text on one line. A JSON string is also a valid TOML string.
 
     >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'

@@ -25,30 +25,30 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that no study uses. `around_seed` inserts this seed in a plan to find where the plan's text has the seed."""
+"""A seed that no study uses. `around_seed` inserts this seed in a plan to find the seed's place in the text."""
 
 MOST_COMBINATIONS = 100_000
-"""Maximum number of combinations. Before the first run, each combination is loaded and checked, in 5 ms per
-combination."""
+"""The maximum number of combinations. Before the first run, each combination is loaded and checked, which takes 5
+ms."""
 
 MOST_PRODUCT = 2_000_000
-"""Maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against
-`exclude` and `only` takes 5 us."""
+"""The maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against
+both takes 5 us."""
 
 MOST_RUNS = 1_000_000
-"""Maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at least
-0.1 s of processor time. A study with the maximum number of runs therefore takes more than a day of processor time."""
+"""The maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at
+least 0.1 s of processor time. A study with the maximum number of runs takes more than a day of processor time."""
 
 MOST_PROBLEMS = 20
-"""Maximum number of mistakes that are shown at once, because thousands of combinations may have the same mistakes."""
+"""The maximum number of mistakes that are shown at once. Thousands of combinations may have the same mistakes."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """One value for each parameter, and the data derived from these values, which do not depend on the seed.
+    """One value for each parameter, and the data derived from these values. The data do not depend on the seed.
 
-    values: Values as in the study file, by dotted key.
-    columns: Values of the result columns, by column name; see `keys.columns_of`.
+    values: The values as in the study file, by dotted key.
+    columns: The values of the result columns, by column name (see `keys.columns_of`).
     plan: The plan, with the scenario's own seed.
     """
 
@@ -61,9 +61,9 @@ class Combination:
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """The text of the plan before its seed, and the text of the plan after its seed.
+        """Return the plan's text before and after its seed.
 
-        Raises AssertionError if the seed does not occur exactly once in the text, which would be a bug in leowarp.
+        Raises AssertionError if the seed does not occur exactly once in the text.
         """
         # The text includes every default, so that the run does not change if a later version of leowarp has other
         # defaults.
@@ -81,10 +81,10 @@ class Combination:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a study.
+    """A run of a study.
 
-    number: Position in the study. All combinations with the first seed come first, then all combinations with the
-        second seed, and so on.
+    number: The position in the study. All combinations with the first seed come first, followed by all combinations
+        with the second seed.
     """
 
     number: int
@@ -93,28 +93,28 @@ class PlannedRun:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """Values as in the study file, by dotted key."""
+        """Return the values as in the study file, by dotted key."""
         return self.combination.values
 
     @property
     def plan_text(self) -> str:
-        """The text of the plan, as the run directory has it in `00-plan.toml`."""
+        """Return the text of the plan, as in `00-plan.toml` of the run directory."""
         before, after = self.combination.around_seed
         return f"{before}{self.seed}{after}"
 
     @cached_property
     def plan_sha256(self) -> str:
-        """The sha256 of `plan_text`, in hexadecimal."""
+        """Return the sha256 of `plan_text`, in hexadecimal."""
         return hashlib.sha256(self.plan_text.encode()).hexdigest()
 
     @property
     def kernel(self) -> str:
-        """The value of `guest.kernel` in the plan."""
+        """Return the value of `guest.kernel` in the plan."""
         return self.combination.plan.guest.kernel
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Files that the run's plan uses."""
+        """Return the files that the run's plan uses."""
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
@@ -122,10 +122,10 @@ class PlannedRun:
 
 
 def expand(study: StudyFile) -> list[PlannedRun]:
-    """All runs of a study. All plans are checked before any run is made.
+    """Return all runs of a study. All plans are checked before any run is made.
 
-    Returns: Runs in the order of their numbers: all combinations with the first seed, then all with the second seed,
-        and so on. In this order, a study that is stopped early has results of all combinations for the first seeds.
+    Returns: The runs in the order of their numbers. All combinations with the first seed come first, followed by the
+        second seed. A study that is stopped early has results of all combinations for the first seeds.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
         combination is left. The error names the
     file, the line, the key and the combination.
@@ -191,8 +191,8 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """All combinations of the dimensions' values, except those that `exclude` and `only` remove. Each combination is a
-    dict from the key to the parameter and its value.
+    """Yield all combinations of the dimensions' values, except the combinations that `exclude` and `only` remove. Each
+    combination maps a key to the parameter and its value.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -215,14 +215,14 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
 
 
 def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
-    """Whether a combination matches the condition: each key of the condition has one of the listed values."""
+    """Return whether a combination has one of the listed values for each key of the condition."""
     return all(values[key] in allowed for key, allowed in condition.values.items())
 
 
 def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]]) -> Combination:
     """Load one combination as a plan, with its values and columns.
 
-    The scenario is loaded again for each combination, so that an error names the file and line of the wrong value.
+    The scenario is loaded anew for each combination, so that an error names the wrong value's file and line.
 
     Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
     """
@@ -244,8 +244,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so two runs with the
-    same plan would share one row."""
+    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so both runs would
+    share one row."""
     # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
     # plans, so the check neither joins nor hashes their texts.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
@@ -258,7 +258,7 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Raise an error if the plans use two files that have the same name and different content. Plans contain file names
+    """Raise an error if two files of the plans have the same name and different content. Plans contain file names
     without folders, and the study's directory stores one copy per name."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
@@ -269,7 +269,7 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """One error that lists all mistakes. If a mistake is in a varied value, the error names the combination."""
+    """Return one error that lists all mistakes. If a mistake is in a varied value, the error names the combination."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))
@@ -281,5 +281,5 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
 
 
 def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
-    """A combination for a message, such as `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
+    """Return a combination for a message, such as `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study file: a scenario, the parameters that are varied, and the seeds. This module checks the file's text, and
-`expand` turns the text into plans.
+"""The study file: a scenario, the parameters that are varied, and the seeds. This module checks the file's text. The
+module `expand` turns the text into plans.
 
 All checks that need only the study file are in this module. All mistakes are reported together, each with file, line,
 key, the violated rule and a correction. `expand` makes the checks that need the scenario: whether a key exists, and
@@ -29,28 +29,28 @@ from leowarp.study.sweep.parameters.keys import plan_key
 from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
-"""All keys that are allowed at the top level of a study file."""
+"""The keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`; the first is the default. The value of `runs` says which run directories are stored beside
-the results."""
+"""The values of `[keep] runs`, with the default first. The value says which run directories are stored beside the
+results."""
 STUDY_SCHEMA = 1
 """The only value of `schema` that this version of leowarp can read. A file without `schema` is read as if it had this
 value."""
 MOST_SEEDS = 1_000_000
-"""Maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, so a mistyped count could
-fill the memory."""
+"""The maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, so a mistyped count
+could fill the memory."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A quantity that is varied: a dotted key and its values in order.
+    """A varied scenario key with its values in order.
 
-    key: Key as written in a file, such as `flows.0.size`. Parts that are not bare keys are quoted.
-    parts: Parts of the key, such as `("flows", "0", "size")`.
-    values: Values as written, each with its position in the file for error messages. All values of a range have the
+    key: The key as written in a file, such as `flows.0.size`. Parts that are not bare keys are quoted.
+    parts: The parts of the key, such as `("flows", "0", "size")`.
+    values: The values as written, each with its position in the file for error messages. All values of a range have the
         position of the range.
-    label: Name of the column in the results. By default the name is made from the key's parts (`keys.column_name`).
-    origin: Position of the parameter in the file.
+    label: The name of the column in the results. The default is made from the key's parts (`keys.column_name`).
+    origin: The position of the parameter in the file.
     """
 
     key: str
@@ -62,11 +62,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Condition:
-    """A table of `[[exclude]]` or `[[only]]`. A combination matches if, for each key of the table, it has one of the
-    listed values.
+    """A table of `[[exclude]]` or `[[only]]`. A combination matches if it has one of the listed values for each key of
+    the table.
 
-    values: Values that match, by the dotted key of a parameter, in plain TOML types.
-    origin: Position of the table in the file.
+    values: The values that match, in plain TOML types, by the parameter's dotted key.
+    origin: The position of the table in the file.
     """
 
     values: Mapping[str, tuple[Any, ...]]
@@ -81,22 +81,21 @@ class StudyFile:
     ----------
     name : str
     scenario : Path
-        Scenario on which all runs are based.
+        The scenario on which all runs are based.
     set : dict of str to Node
-        Dotted keys of the scenario that are replaced in every run, with their new values.
+        The new values of scenario keys that are replaced in every run, by dotted key.
     dimensions : tuple of tuples of Parameter
         The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
         the same number of values.
     exclude, only : tuple of Condition
-        Conditions that remove combinations. Combinations that match `exclude` are removed. If `only` is not empty,
-        combinations that match none of the conditions in `only` are removed as well.
+        The conditions that remove combinations. Combinations that match `exclude` are removed. If `only` is not empty,
+        combinations that match none of its conditions are also removed.
     seeds : tuple of int, optional
-        Seeds with which each combination is run. None means that each combination is run once, with the scenario's own
-        seed.
+        The seeds with which each combination is run. None means one run per combination, with the scenario's own seed.
     keep : str
-        Which complete run directories to store: "none", "failed" or "all".
+        The complete run directories to store: "none", "failed" or "all".
     text : str
-        Text of the file. For a study from a mapping, the text of an equivalent file.
+        The text of the file. A study from a mapping has the text of an equivalent file.
     """
 
     name: str
@@ -116,7 +115,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            If the file has mistakes. One error lists all mistakes, with line, key, rule and the correct form.
+            If the file has mistakes. One error lists all mistakes.
         """
         path = Path(path)
         try:
@@ -142,14 +141,14 @@ class StudyFile:
         Parameters
         ----------
         content : mapping
-            Keys as in a file. Values are strings, numbers, truth values, lists, mappings or paths.
+            The keys as in a file. Values are strings, numbers, truth values, lists, mappings or paths.
         folder : path
-            Folder to which file names in the content are relative.
+            The folder to which file names in the content are relative.
 
         Raises
         ------
         ScenarioError
-            For the same reasons as `load`; messages give the position of each mistake as "the study".
+            For the same reasons as `load`. Messages give the position of each mistake as "the study".
 
         >>> study = StudyFile.of({"name": "two", "scenario": "madrid-tokyo", "seeds": {"first": 1, "count": 2}})
         >>> study.seeds, study.dimensions, study.keep
@@ -167,7 +166,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            If there are mistakes; one error lists all of them.
+            If there are mistakes. One error lists all of them.
         """
         problems = Problems()
         for key, node in document.value.items():
@@ -203,13 +202,14 @@ class StudyFile:
 class _Varied:
     """The dimensions from `[parameters]` and `[[together]]`.
 
-    Mistakes are added to `problems`, so that one reading finds all of them. A parameter with a mistake is missing from
+    Mistakes are added to `problems`, so that one error lists all of them. A parameter with a mistake is missing from
     `dimensions`.
 
-    dimensions: list of tuples of Parameter. See `StudyFile.dimensions`. Each key of `[parameters]` gives a dimension
-        with one parameter, and each `[[together]]` gives a dimension with several parameters.
-    values: Plain values of the parameters in both sections, by key. `exclude` and `only` may contain no other values.
-    origins: For each varied key, its position in the file.
+    dimensions: list of tuples of Parameter. Each key of `[parameters]` gives a dimension with one parameter. Each
+        `[[together]]` gives a dimension with several parameters.
+    values: The plain values of the parameters in both sections, by key. `exclude` and `only` may contain no other
+        values.
+    origins: The position of each varied key in the file.
     """
 
     def __init__(self, problems: Problems) -> None:
@@ -219,8 +219,7 @@ class _Varied:
         self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
-        """Read `[parameters]` and `[[together]]`. `[parameters]` comes first, so parameters of `[[together]]` vary
-        faster than those of `[parameters]`."""
+        """Read `[parameters]` and `[[together]]`. Parameters of `[[together]]` come second, so they vary faster."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
@@ -234,10 +233,9 @@ class _Varied:
                 self.dimensions.append(tuple(joined))
 
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
-        """The parameters of one table.
+        """Return the parameters of one table.
 
-        A key that an earlier table already varies is an error, because the study consists of all combinations of its
-        dimensions.
+        A key that an earlier table already varies is an error.
         """
         parameters = []
         for key, parts, node in dotted(table, where, self._problems):
@@ -251,8 +249,8 @@ class _Varied:
         return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
-        """A parameter, written as a list of values, or as a table with `values` or a range, and optionally a label.
-        None if the parameter has a mistake.
+        """Return a parameter from a list of values, or from a table with `values` or a range. The table may have a
+        label. None means that the parameter has a mistake.
         """
         label, values = None, node
         if isinstance(node.value, dict):
@@ -282,7 +280,7 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """A parameter written as a range."""
+        """Return a parameter that is written as a range."""
         known = plan_key(parts)
         if known is None:
             # A later check of the scenario reports the unknown key, and suggests the most similar valid key.
@@ -297,8 +295,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label of a parameter, after checks. The label must be a valid column name for every program: letters,
-        digits and underscores, not beginning with a digit."""
+        """Return the label of a parameter, after checks. The label must be a valid column name in every program:
+        letters, digits and underscores, without a digit at the start."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -309,7 +307,7 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """Name of the study. The study's directory has the same name, so the name must not lead out of `studies/`."""
+    """Return the name of the study. The name is also a directory's name, so it must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
@@ -323,7 +321,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _scenario(document: Node, problems: Problems) -> Path:
-    """File of the scenario: a file beside the study file, or the example with this name."""
+    """Return the scenario's file: a file beside the study file, or the example with this name."""
     node = document.get("scenario")
     if node is None:
         hint = 'write scenario = "jittered.toml": a file beside the study, or the name of an example'
@@ -352,8 +350,8 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Conditions of `exclude` or `only`. A value that no parameter has is an error, because the condition would never
-    match."""
+    """Return the conditions of `exclude` or `only`. A value that no parameter has is an error, because the condition
+    would never match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
@@ -377,8 +375,8 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """The seeds in order, from `first` and `count`, or from a `list`. None if the section `[seeds]` is missing or
-    wrong.
+    """Return the seeds in order, from `first` and `count`, or from a `list`. None means that the section `[seeds]` is
+    missing or wrong.
 
     A seed is the scenario's `run.seed`, so the schema of scenarios determines its allowed range.
     """
@@ -419,7 +417,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """The value of `[keep] runs`; default "none"."""
+    """Return the value of `[keep] runs`, "none" by default."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For each dotted key of a scenario: the key of the plan that it sets, and the result columns with its values."""
+"""The plan key and the result columns of each dotted scenario key."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from leowarp.scenario.text.key import Key, keys
 
 @dataclass(frozen=True)
 class PlanKey:
-    """A key that plans have.
+    """A scenario key of plans.
 
     parts: The parts of the dotted key, such as `("flows", "0", "size")`.
-    attribute: Name of the attribute in the plan's dataclass, such as `size_bytes`.
+    attribute: The name of the attribute in the plan's dataclass, such as `size_bytes`.
     declared: The key's declaration: kind, unit and range.
     """
 
@@ -30,9 +30,9 @@ class PlanKey:
     declared: Key
 
     def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """The value of the key in a plan.
+        """Return the value of the key in a plan.
 
-        attribute: Another attribute of the same section, such as `queue_bytes` of a queue.
+        attribute: The name of another attribute of the same section, such as `queue_bytes` of a queue.
         """
         owner: Any = plan
         for part in self.parts[:-1]:
@@ -49,8 +49,7 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The plan's key with these parts. None for a sysctl, for a complete table, or for a key that scenarios do not
-    have.
+    """Return the plan's key with these parts. None means a sysctl, a complete table, or an unknown key.
 
     >>> plan_key(("flows", "0", "size")).attribute
     'size_bytes'
@@ -69,15 +68,15 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """The columns of a parameter, with their values in one run. A quantity has two columns: a number in the plan's
-    unit, and a text.
+    """Return the columns of a parameter, with their values in one run. A quantity has two columns: a number in the
+    plan's unit, and a text.
 
     A count or a truth value has one column. A queue has three columns: `_pkts` and `_bytes`, one of which is null, and
         the text.
 
-    parts, label: Parts of the parameter's key, and its label.
-    plan: Plan of the combination.
-    value: Value as written in the study file.
+    parts, label: The parts of the parameter's key, and its label.
+    plan: The plan of the combination.
+    value: The value as written in the study file.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -99,10 +98,10 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 
 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
-    """Types of the columns that `columns_of` returns.
+    """Return the types of the columns that `columns_of` returns.
 
-    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. The text of a quantity is in
-    an additional column.
+    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. The text of a quantity has
+    its own column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -122,7 +121,7 @@ def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataTy
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
-    """The label if there is one; otherwise the key's parts joined by underscores, such as `flows_0_congestion_control`.
+    """Return the label, or else the key's parts joined by underscores, such as `flows_0_congestion_control`.
 
     >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
     ('flows_0_congestion_control', 'queue')
@@ -131,7 +130,7 @@ def column_name(parts: Sequence[str], label: str | None) -> str:
 
 
 def text_of(value: Any) -> str | None:
-    """A value as text: a string as it is, and anything else as JSON.
+    """Return a value as text: a string as it is, and anything else as JSON.
 
     >>> text_of("25 pkts"), text_of({"net.ipv4.tcp_recovery": "0"})
     ('25 pkts', '{"net.ipv4.tcp_recovery": "0"}')

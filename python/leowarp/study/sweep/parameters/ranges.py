@@ -20,20 +20,20 @@ from leowarp.base.units import BYTES, PACKETS, Quantity
 from leowarp.study.sweep.parameters.keys import PlanKey
 
 MOST_SHOWN = 12
-"""Maximum number of seeds that a table lists one by one."""
+"""The maximum number of seeds that a table lists one by one."""
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""Maximum number of values of a range. Without a limit, a range whose step has a wrong unit ("1 us" instead of "1 ms")
+"""The maximum number of values of a range. Without it, a range whose step has a wrong unit ("1 us" instead of "1 ms")
 could fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
-    """The values of a range in the form that a scenario accepts: strings with a unit, or integers for a count.
+    """Return the values of a range in the form of a scenario: strings with a unit, or integers for a count.
 
-    given: `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
-    key: The key that is varied. The key's quantity determines the allowed units, and whether values are stored in whole
-        units.
+    given: The keys `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
+    key: The scenario key that is varied. The key's quantity determines the allowed units, and whether values are stored
+        in whole units.
     Raises ScenarioError if the range is wrong.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
@@ -73,10 +73,11 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
-    """Whether all values of a parameter are numbers in rising or falling order, so that a line may connect them.
+    """Return whether a parameter's values are numbers in rising or falling order. A line may connect ordered values.
 
-    values: Values in the form that a scenario accepts.
-    key: The key that is varied. None if the parameter is not a single key of a plan; its values are then unordered.
+    values: The values in the form that a scenario accepts.
+    key: The scenario key that is varied. None means that the parameter is not a single key of a plan. Its values are
+        unordered.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -98,7 +99,7 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
 
 
 class _Kind:
-    """Converts the values of a key from text to numbers, and back.
+    """A converter of a key's values from text to numbers, and back.
 
     sample: The value of `from`. All values are written in the unit of `sample`. For a queue, `sample` also determines
         whether values are in packets or in bytes.
@@ -115,7 +116,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """A text as an exact number in the stored unit. For a count, the number is the integer itself."""
+        """Return a text as an exact number in the stored unit. For a count, the number is the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -123,7 +124,7 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
-        """A number in the form that a scenario accepts: an integer for a count, and otherwise a string with the unit of
+        """Return a number in the form of a scenario: an integer for a count, otherwise a string with the unit of
         `from`."""
         if self._quantity is None:
             return round(number)
@@ -131,7 +132,7 @@ class _Kind:
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
-    """`count` numbers from first to last, including both.
+    """Return `count` numbers from first to last, including both.
 
     Fractions are exact, so 0 to 1 in steps of a tenth contains 0.3 instead of 0.30000000000000004. On the logarithmic
     scale, the ratio between neighbours is constant.
@@ -152,8 +153,8 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
 
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
-    """The numbers first, first + step, and so on. `last` itself is included only if it is a whole number of steps away
-    from `first`."""
+    """Return the numbers first, first + step, and so on. `last` itself is included only if it is a whole number of
+    steps away from `first`."""
     # A step of 0 is rejected first, because it would lead to a division by zero.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
@@ -165,8 +166,8 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds as text for a table: "1 to 30" if they are consecutive. Seeds that are not consecutive are listed. A list
-    of more than `MOST_SHOWN` seeds is shortened to the first seeds and the last one."""
+    """Return seeds as text for a table, such as "1 to 30" for consecutive seeds. Other seeds are listed. A list of more
+    than `MOST_SHOWN` seeds is shortened to the first seeds and the last seed."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
@@ -174,6 +175,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """An example of `from` for a key, which a hint shows."""
+    """Return an example of `from` for a key, for use in a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

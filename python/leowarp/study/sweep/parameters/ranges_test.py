@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeds as text, and parameters whose values are ordered numbers."""
+"""Tests of seeds as text, and of parameters with ordered numbers."""
 
 import pytest
 
