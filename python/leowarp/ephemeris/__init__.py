@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions of all nodes: `ephemeris_of(plan)` gives the positions of satellites and stations, in named frames.
+"""The positions of all nodes: `ephemeris_of(plan)` gives the positions of satellites and stations, in named frames.
 
 Instants are int64 ns of the run's clock. Positions are float64 in m, in ECEF unless a name says otherwise:
 

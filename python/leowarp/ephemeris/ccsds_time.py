@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instants in the notation of CCSDS (502.0-B-3, section 7.5.10): a calendar date or a day of the year, and a time."""
+"""The parser of instants in the notation of CCSDS (502.0-B-3, section 7.5.10)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORMS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
 
 
 def instant_of(text: str) -> datetime:
-    """The instant of a text, UTC, rounded to 1 us; an offset from UTC is applied.
+    """Return the instant of a text in UTC, rounded to 1 us. An offset from UTC is applied.
 
     text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, followed by nothing, ``Z`` or an offset
         ``+hh:mm``.
@@ -50,7 +50,7 @@ def instant_of(text: str) -> datetime:
 
 
 def _zone(text: str | None) -> timezone:
-    """The offset of a time from UTC; a missing offset and Z mean UTC."""
+    """Return the offset of a time from UTC. A missing offset and Z mean UTC."""
     if text is None or text == "Z":
         return UTC
     hours, minutes = int(text[1:3]), int(text[-2:]) if len(text) > 3 else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of SGP4's drag: detects when a satellite's mean orbit has decayed, or has grown implausibly.
+"""The limits of SGP4's drag, which show that a mean orbit has decayed or grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
-section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive: a
+section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive. A
 satellite that has fallen into the Earth rises again, to any height, with error code 0.
 """
 
@@ -15,31 +15,31 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""Smallest height of a mean orbit, km: the Karman line, below which nothing orbits. A satellite with a lower mean orbit
-has decayed."""
+"""The smallest height of a mean orbit, km: the Karman line, below which nothing orbits. A satellite with a lower mean
+orbit has decayed."""
 MOST_GROWTH = 1.1
-"""Limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag too
-far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No real orbit changes so
+"""The limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag
+too far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No real orbit changes so
 fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %,
 before it decays."""
 _STEADY = 0.02
-"""If the semi-major axis changes by no more than this share, checking a few instants is enough. The drag polynomial of
-SGP4 has degree four, and falls faster and faster. Before the polynomial passes 0, the change exceeds this share at one
-or more of four evenly spaced instants."""
+"""The change of the semi-major axis, as a share, up to which a check of a few instants is enough. The drag polynomial
+of SGP4 has degree four, and falls faster and faster. Before the polynomial passes 0, the change exceeds this share at
+one of four evenly spaced instants or more."""
 _FEW, _MANY = 4, 64
-"""Numbers of instants that are checked from the epoch to each end of the run: for a steady orbit, and for any other
+"""The numbers of instants that are checked from the epoch to each end of the run, for a steady orbit and for any other
 orbit."""
 _SHORT_PERIOD = 0.01
-"""Share of the radius that is added to the eccentricity, to find a satellite's largest distance. J2's periodic terms
-change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""
+"""The share of the radius that is added to the eccentricity, to find a satellite's largest distance. J2's periodic
+terms change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""
 _MINUTES_PER_DAY = 1440.0
 
 
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
-    """The reason why a satellite's mean orbit does not last from its epoch to the end of the run; None if it lasts.
+    """Return the reason why a mean orbit does not last to the end of the run. None means that the orbit lasts.
 
-    orbit: The satellite's SGP4 object; this function propagates it to other instants.
-    ends_d: float64 array of shape (2,). Julian dates of start and end of the run, UTC.
+    orbit: The satellite's SGP4 object. The function propagates it to other instants.
+    ends_d: The Julian dates of start and end of the run, UTC, as a float64 array of shape (2,).
     """
     since_min = (ends_d - orbit.jdsatepoch - orbit.jdsatepochF) * _MINUTES_PER_DAY
     spans_min = [float(span) for span in (min(since_min[0], 0.0), max(since_min[1], 0.0)) if span]
@@ -63,10 +63,10 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 
 
 def most_radius_km(orbit: Satrec) -> float:
-    """Largest distance from the Earth's centre on any orbit of these elements, km.
+    """Return the largest distance from the Earth's centre on any orbit of these elements, km.
 
-    The result is the apogee of an orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods above
-    225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits only drag changes the
+    The result is the apogee of the orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods above
+    225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits, drag alone changes the
     eccentricity, and reduces it.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
@@ -74,13 +74,12 @@ def most_radius_km(orbit: Satrec) -> float:
 
 
 def _instants(span_min: float, count: int) -> list[float]:
-    """Evenly spaced times in minutes since the epoch, beginning with the time nearest to the epoch and ending at
-    `span_min`."""
+    """Return evenly spaced times in minutes since the epoch, from the nearest time to `span_min`."""
     return [span_min * (number + 1) / count for number in range(count)]
 
 
 def _axes_km(orbit: Satrec, instants_min: Sequence[float]) -> list[float]:
-    """Mean semi-major axis at each instant, km; NaN where SGP4 has no value."""
+    """Return the mean semi-major axis at each instant, km, or NaN where SGP4 has no value."""
     axes_km = []
     for instant_min in instants_min:
         error, _, _ = orbit.sgp4_tsince(instant_min)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of orbital elements: TLE (two lines, or three with a name) and OMM as JSON, XML, CSV or KVN.
+"""The reader of files of orbital elements: TLE (two lines, or three with a name) and OMM as JSON, XML, CSV or KVN.
 
 Each record of a file is used, counted as skipped with a reason, or rejected.
 """
@@ -22,12 +22,12 @@ from leowarp.ephemeris.tle import HEADER, from_tle
 
 @dataclass(frozen=True, kw_only=True)
 class ElementFile:
-    """Contents of a file of elements.
+    """The contents of a file of elements.
 
-    elements: All element sets, in the order of the file; a satellite may have several.
-    header: (int, int) or None. Numbers of planes and of satellites per plane in Hypatia's first line; None: the file
-        has no such line.
-    skipped: Number of each kind of text that is no element set.
+    elements: All element sets, in the order of the file. A satellite may have several.
+    header: The numbers of planes and of satellites per plane in Hypatia's first line. None means that the file has no
+        header.
+    skipped: The number of each kind of text that is no element set.
     """
 
     path: Path
@@ -37,7 +37,8 @@ class ElementFile:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences about skipped text and unusual epochs, one line each; files are named without their directory."""
+        """The sentences about skipped text and unusual epochs, one line each. Files are named without their
+        directory."""
         found = []
         skipped = skipped_line(self.skipped)
         if skipped is not None:
@@ -54,9 +55,9 @@ class ElementFile:
 def element_file(path: Path) -> ElementFile:
     """Read a file of elements.
 
-    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN; its format is recognised by the beginning of the text. A
-        first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
-    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or is not for SGP4; the
+    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN. The beginning of the text shows its format. A first line
+        of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
+    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or is not for SGP4. The
     message has file and line.
     """
     text = _text_of(path)
@@ -108,9 +109,9 @@ def check_once(path: Path, elements: list[Element]) -> None:
 
 
 def names_of(elements: list[Element]) -> list[str]:
-    """Unique names of satellites: the names in the file, with ``_`` instead of blanks.
+    """Return unique names of satellites: the names in the file, with ``_`` instead of blanks.
 
-    If a name is a duplicate or missing, ``-<catalogue number>`` is appended to it (to "sat" if it is missing).
+    ``-<catalogue number>`` is appended to a duplicate name, and to "sat" if the name is missing.
     """
     plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
     # Names need not be unique, so the catalogue number, which is unique, is appended to duplicates.
@@ -140,7 +141,8 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """End of a sentence about a text without satellites: the beginning of the text, and what was skipped."""
+    """Return the end of a message about a text without satellites. It quotes the text's beginning and what was
+    skipped."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay of a fibre along the great circle between two stations, to compare it with that of a path over satellites."""
+"""The delay of a fibre along the great circle between two stations, for a comparison with a satellite path."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S
 from leowarp.scenario.schema import Plan
 
 FIBRE_INDEX = 1.468
-"""Group index of single-mode fibre (ITU-T G.652) at 1550 nm, from data sheets: light travels at 0.681 c."""
+"""The group index of single-mode fibre (ITU-T G.652) at 1550 nm, from data sheets: light travels at 0.681 c."""
 EARTH_RADIUS_M = 6_371_008.8
-"""Mean radius of the WGS84 ellipsoid (IUGG); a great circle on it differs from the geodesic by up to 0.6 %."""
+"""The mean radius of the WGS84 ellipsoid (IUGG). A great circle on it differs from the geodesic by up to 0.6 %."""
 
 
 @dataclass(frozen=True)
 class Fibre:
-    """A fibre along the great circle, the shortest possible one; real fibres are 33 to 50 % longer and have equipment
-    that adds delay.
+    """A fibre along the great circle, which is the shortest possible one. Real fibres are 33 to 50 % longer, and their
+    equipment adds delay.
 
-    source, destination: Names of the stations.
+    source, destination: The names of the stations.
     """
 
     source: str
@@ -29,11 +29,11 @@ class Fibre:
 
     @property
     def delay_ns(self) -> int:
-        """One-way delay, ns."""
+        """The one-way delay, ns."""
         return round(self.length_m * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S * 1e9)
 
     def text(self) -> str:
-        """End of a sentence that compares the fibre with a path over satellites.
+        """Return the end of a sentence that compares the fibre with a satellite path.
 
         >>> Fibre("A", "B", 1_000_000).text()
         'a fibre along the great circle from A to B (1000 km): 4.897 ms'
@@ -43,10 +43,10 @@ class Fibre:
 
 
 def fibres(plan: Plan) -> list[Fibre]:
-    """One fibre per pair of stations with a flow, in the order of the flows; without flows, one for each pair of
-    stations.
+    """Return one fibre per pair of stations with a flow, in the order of the flows. Without flows, each pair of
+    stations gets a fibre.
 
-    Stations without coordinates, such as those of a measured path, give no fibre.
+    Stations without coordinates, for example of a measured path, give no fibre.
     """
     placed = {station.name: station for station in plan.stations if station.latitude_deg is not None}
     pairs = [(flow.source, flow.destination) for flow in plan.flows]
@@ -63,9 +63,9 @@ def fibres(plan: Plan) -> list[Fibre]:
 
 
 def great_circle_m(one_deg: tuple[float, float], other_deg: tuple[float, float]) -> float:
-    """Distance between two places on a sphere of `EARTH_RADIUS_M`, m.
+    """Return the distance between two places on a sphere of `EARTH_RADIUS_M`, m.
 
-    one_deg, other_deg: (float, float). Latitude and longitude of a place.
+    one_deg, other_deg: The latitude and longitude of a place, as (float, float).
 
     >>> round(great_circle_m((0.0, 0.0), (0.0, 90.0)) / 1e3)
     10008

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fibres along great circles, compared with published distances."""
+"""The fibres along great circles, compared with published distances."""
 
 import pytest
 

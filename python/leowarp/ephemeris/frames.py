@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference frames as types, and the only conversions between them.
+"""The reference frames as types, and the only conversions between them.
 
-Three frames occur, all with their origin at the Earth's centre and z along its axis:
+All three frames have their origin at the Earth's centre and z along its axis:
 
-- *ECI*: inertial, x towards the vernal equinox; Walker patterns are defined in it.
-- *TEME*: true equator, mean equinox of date; SGP4's positions are in it.
+- *ECI*: inertial, x towards the vernal equinox. Walker patterns are defined in it.
+- *TEME*: true equator, mean equinox of date. SGP4's positions are in it.
 - *ECEF*: rotates with the Earth, x through Greenwich. All packages that use `ephemeris` get positions in ECEF.
 
 TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at
-most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected; it is below 0.9 s. The equator moves 420 m in
+most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected. It is below 0.9 s. The equator moves 420 m in
 this time. The error turns satellites and stations equally, so distances do not change. The difference between mean and
 apparent sidereal time does not matter, because TEME uses the mean equinox.
 """
@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 EciMetres = NewType("EciMetres", NDArray[np.float64])
-"""Positions in ECI, shape (..., 3), m."""
+"""The positions in ECI, shape (..., 3), m."""
 TemeMetres = NewType("TemeMetres", NDArray[np.float64])
-"""Positions in TEME, shape (..., 3), m."""
+"""The positions in TEME, shape (..., 3), m."""
 EcefMetres = NewType("EcefMetres", NDArray[np.float64])
-"""Positions in ECEF, shape (..., 3), m."""
+"""The positions in ECEF, shape (..., 3), m."""
 
 
 def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.float64] | float) -> EcefMetres:
-    """ECEF positions of points in an inertial frame, given the angle from the inertial x axis to Greenwich.
+    """Rotate points from an inertial frame to ECEF.
 
-    inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. The frame of these positions is ECI or TEME.
-    greenwich_rad: float64 array of shape (k,), or float, rad
-    Returns: float64 array of the shape of `inertial_m`, m
+    inertial_m: The positions in ECI or TEME, as a float64 array of shape (k, n, 3) or (n, 3), m
+    greenwich_rad: The angle from the inertial x axis to Greenwich, as a float64 array of shape (k,) or a float, rad
+    Returns: A float64 array of the shape of `inertial_m`, m
     """
     # The rotation is x_ecef = R3(theta) x_inertial.
     cos, sin = np.cos(greenwich_rad), np.sin(greenwich_rad)
@@ -50,9 +50,10 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 
 
 def julian_date(instant: datetime) -> tuple[float, float]:
-    """Julian date of an instant (UTC), as two numbers: the day, which ends in .5, and the fraction of a day since then.
+    """Return the Julian date of an instant (UTC) as two numbers. They are the day, which ends in .5, and the fraction
+    since then.
 
-    A single float would resolve only 40 us. The library `sgp4` takes the day and the fraction as two arguments.
+    A single float would resolve only 40 us. The library `sgp4` takes the two numbers as two arguments.
 
     Raises ValueError if the instant has no time zone.
     """
@@ -68,7 +69,7 @@ def julian_date(instant: datetime) -> tuple[float, float]:
 
 
 def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float) -> NDArray[np.float64] | float:
-    """Greenwich mean sidereal time at a Julian date, rad in [0, 2 pi); we take UT1 equal to UTC.
+    """Return the Greenwich mean sidereal time at a Julian date, rad in [0, 2 pi). UT1 is taken as equal to UTC.
 
     Aoki et al. 1982 (IAU 1982), as in Vallado, Fundamentals of Astrodynamics and Applications, eq. 3-47:
     GMST = 67310.54841 s + (876600 h + 8640184.812866 s) T + 0.093104 s T^2 - 6.2e-6 s T^3.
@@ -85,11 +86,11 @@ def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | f
 def geodetic_to_ecef_m(
     latitude_deg: float, longitude_deg: float, height_m: float, *, equatorial_radius_m: float, flattening: float
 ) -> EcefMetres:
-    """ECEF position, shape (3,), of a geodetic latitude, longitude and height above an ellipsoid of revolution.
+    """Return the ECEF position, shape (3,), of geodetic coordinates on an ellipsoid of revolution.
 
-    latitude_deg, longitude_deg: Geodetic coordinates, north and east positive.
-    height_m: Height above the ellipsoid, along its normal.
-    equatorial_radius_m, flattening: Semi-major axis a, and f = 1 - b/a with the semi-minor axis b.
+    latitude_deg, longitude_deg: The geodetic coordinates, north and east positive.
+    height_m: The height above the ellipsoid, along its normal.
+    equatorial_radius_m, flattening: The semi-major axis a, and f = 1 - b/a with the semi-minor axis b.
 
     >>> geodetic_to_ecef_m(0, 90, 100, equatorial_radius_m=6_378_137, flattening=0).round().tolist()
     [0.0, 6378237.0, 0.0]
@@ -111,7 +112,7 @@ def geodetic_to_ecef_m(
 
 
 def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
-    """Unit vector (ECEF) that points up at a geodetic latitude and longitude, shape (3,).
+    """Return the unit vector (ECEF) that points up at a geodetic latitude and longitude, shape (3,).
 
     By definition, geodetic latitude and longitude give the direction of the ellipsoid's normal, for any flattening.
     """
@@ -129,8 +130,8 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
 _J2000_JD = 2_451_545.0
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458
-"""Speed of light, which is exact by the definition of the metre."""
+"""The speed of light, which is exact by the definition of the metre."""
 
 WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0
 WGS84_FLATTENING = 1.0 / 298.257223563
-"""Semi-major axis and flattening of WGS84: NIMA TR8350.2, third edition, table 3.1."""
+"""The semi-major axis and flattening of WGS84: NIMA TR8350.2, third edition, table 3.1."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds neighbouring planes of a shell, and the phase between the slots of neighbouring planes."""
+"""The search for neighbouring planes of a shell, and for the phase between their slots."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 
 _NEIGHBOUR = 3.5
-"""Largest distance between the nodes of neighbouring planes, in multiples of the usual distance: up to two planes may
-be missing between them."""
+"""The largest distance between the nodes of neighbouring planes, in multiples of the usual distance. Up to two planes
+may be missing between them."""
 _SEAM = 0.4
-"""Tolerance of the distance across a star's seam, as a share of the distance between other planes. For Iridium, the
+"""The tolerance of the distance across a star's seam, as a share of the distance between other planes. For Iridium, the
 distance across the seam is 22 deg, and all others are 31.6 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FoundShell:
-    """Planes of the same altitude and inclination, in the order of their ascending nodes.
+    """The planes of the same altitude and inclination, in the order of their ascending nodes.
 
-    inclination_deg, altitude_m: Medians over the satellites.
-    slots: tuple of int arrays. For each plane, the satellite in each slot; -1 for a slot without a satellite.
-    beside: tuple of (int, int, float). As in `routes.grid.Grid`: two neighbouring planes, and the number of slots by
-        which slot 0 of the second plane is ahead of slot 0 of the first.
-    spacing_deg: Median distance between neighbouring nodes; None if there is only one plane.
-    kind: ``delta``: the nodes are spread around the whole equator. ``star``: the nodes cover half of the equator, and
-        the last and the first plane fly in opposite directions. ``part``: neither.
-    phasing: Walker's F; None if the planes do not form a Walker pattern.
+    inclination_deg, altitude_m: The medians over the satellites.
+    slots: The satellite in each slot, with one int array per plane, and -1 for an empty slot.
+    beside: The pairs of neighbouring planes, as (int, int, float), as in `routes.grid.Grid`. The float is the number of
+        slots by which slot 0 of the second plane is ahead of slot 0 of the first.
+    spacing_deg: The median distance between neighbouring nodes. None means that there is only one plane.
+    kind: One of ``delta``, ``star`` and ``part``. In a ``delta``, the nodes are spread around the whole equator. In a
+        ``star``, the nodes cover half of the equator, and the last and the first plane fly in opposite directions. All
+        others are ``part``.
+    phasing: Walker's F. None means that the planes do not form a Walker pattern.
     """
 
     inclination_deg: float
@@ -43,13 +44,13 @@ class FoundShell:
 
     @property
     def satellites(self) -> NDArray[np.intp]:
-        """Satellites that have a slot, plane by plane."""
+        """The satellites that have a slot, plane by plane."""
         every = np.concatenate(self.slots)
         return every[every >= 0]
 
 
 def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) -> FoundShell:
-    """The shell of a file whose header gives the number of planes. As in Hypatia, slots of the same number in
+    """Return the shell of a file whose header gives the number of planes. As in Hypatia, slots of the same number in
     neighbouring planes are linked."""
     slots = np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)
     return FoundShell(
@@ -66,7 +67,7 @@ def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) 
 def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[int]) -> FoundShell:
     """Sort planes by ascending node and combine them into a shell.
 
-    planes: list of int arrays. The satellites of each plane, in any order.
+    planes: The satellites of each plane, as int arrays, in any order.
     counts: The number of slots in each plane.
     """
     nodes_deg = np.array([mean_node_deg(orbits, plane) for plane in planes])
@@ -95,7 +96,7 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
 def _beside(
     fits: list[Slots], gaps_deg: NDArray[np.float64], spacing_deg: float, kind: str
 ) -> tuple[list[tuple[int, int, float]], int | None]:
-    """Neighbours among sorted planes, in the form of `FoundShell.beside`, and Walker's F."""
+    """Return the neighbours among sorted planes, in the form of `FoundShell.beside`, and Walker's F."""
     a = np.flatnonzero(gaps_deg <= _NEIGHBOUR * spacing_deg)
     a = a[(a < len(fits) - 1) | (kind == "delta")]
     b = (a + 1) % len(fits)
@@ -117,8 +118,8 @@ def _beside(
 
 
 def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
-    """The kind of a shell, and the median distance of its planes in deg; the last element of `gaps_deg` is the largest
-    gap."""
+    """Return the kind of a shell and the median distance of its planes, deg. The last element of `gaps_deg` is the
+    largest gap."""
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
@@ -130,13 +131,13 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
 
 
 def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
-    """Walker's F from the phases between neighbouring planes; None if fewer than 75 % of the phases agree with the same
-    F.
+    """Return Walker's F from the phases between neighbouring planes. None means that fewer than 75 % of the phases
+    agree with one F.
 
-    Errors of the single planes' phases cancel in the sum around a ring, so F is exact.
+    The errors of single planes' phases cancel in the sum around a ring, so F is exact.
 
-    ahead: float64 array of shape (m,). Number of slots by which each plane is ahead of the previous plane.
-    planes: Number of planes in the complete pattern.
+    ahead: The number of slots by which each plane is ahead of the previous plane, as a float64 array of shape (m,).
+    planes: The number of planes in the complete pattern.
     """
     if len(ahead) == 0:
         return None
@@ -146,15 +147,15 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
 
 
 def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
-    """The satellite in each slot of a plane; -1 for a slot without a satellite."""
+    """Return the satellite in each slot of a plane, or -1 for an empty slot."""
     slots = np.full(fit.count, -1)
     slots[fit.slot[fit.slot >= 0]] = plane[fit.slot >= 0]
     return slots
 
 
 def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """`members` sorted by ascending node, and the gap in deg from each member to the next. The first member is the one
-    after the largest gap."""
+    """Sort `members` by ascending node, and return the gap in deg from each member to the next. The first member is the
+    one after the largest gap."""
     order = members[np.argsort(node_deg[members], kind="stable")]
     gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
     after = int(np.argmax(gaps_deg)) + 1
@@ -162,5 +163,5 @@ def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[ND
 
 
 def mean_node_deg(orbits: MeanElements, bundle: NDArray[np.intp]) -> float:
-    """Circular mean of the ascending nodes of a plane's satellites, 0 to 360 deg."""
+    """Return the circular mean of the ascending nodes of a plane's satellites, 0 to 360 deg."""
     return float(np.degrees(np.angle(np.exp(1j * np.radians(orbits.node_deg[bundle])).sum())) % 360.0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), in any encoding.
+"""The interpretation of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), in any encoding.
 
-Each field is used, ignored, or a reason to reject the message. A field that does not change a position is ignored. A
-message for another theory, frame, time system or central body is rejected, because its positions would be plausible but
-wrong.
+Each field is used or ignored, or is a reason to reject the message. A field that does not change a position is ignored.
+A message for another theory, frame, time system or central body is rejected, because its positions would be plausible
+but wrong.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.tle import check_theory
 
 Fields = Mapping[str, str]
-"""Keywords and values of a message; an empty value is treated as a missing one."""
+"""The keywords and values of a message. An empty value is treated as a missing one."""
 
 FETCH = "fetch the elements from CelesTrak (FORMAT=json, xml, csv, kvn or tle) or Space-Track (class gp)"
 NEEDED = ("NORAD_CAT_ID", "EPOCH", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE",
           "ARG_OF_PERICENTER", "MEAN_ANOMALY", "BSTAR")  # fmt: skip
-"""Required fields: an orbit needs all of them."""
+"""The required fields of an orbit."""
 DEFAULTS = {"MEAN_MOTION_DOT": "0", "MEAN_MOTION_DDOT": "0"}
-"""Defaults of fields that SGP4 reads but does not use."""
+"""The defaults of fields that SGP4 reads but does not use."""
 ALLOWED: dict[str, tuple[str, ...]] = {
     "CCSDS_OMM_VERS": ("1.0", "2.0", "3.0"),
     "CENTER_NAME": ("EARTH",),
@@ -38,39 +38,39 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "TIME_SYSTEM": ("UTC",),
     "MEAN_ELEMENT_THEORY": ("SGP4", "SGP/SGP4", "SGP4/SDP4"),
 }
-"""Optional fields and their allowed values; case and blanks are ignored."""
+"""The optional fields and their allowed values. Case and blanks are ignored."""
 NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
-"""Fields that a message for SGP4 does not have: the date of a reference frame, and the drag terms of SGP4-XP."""
+"""The fields that a message for SGP4 does not have: the date of a reference frame, and the drag terms of SGP4-XP."""
 UNITS = {
     "SEMI_MAJOR_AXIS": "km", "MEAN_MOTION": "rev/day", "INCLINATION": "deg", "RA_OF_ASC_NODE": "deg",
     "ARG_OF_PERICENTER": "deg", "MEAN_ANOMALY": "deg", "BSTAR": "1/er", "MEAN_MOTION_DOT": "rev/day**2",
     "MEAN_MOTION_DDOT": "rev/day**3", "GM": "km**3/s**2",
 }  # fmt: skip
-"""Unit of each field, for encodings that write units."""
+"""The unit of each field, for encodings that write units."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
-"""Every field that is checked; all other fields are ignored."""
+"""The fields that are checked. All other fields are ignored."""
 _BELOW_1 = math.nextafter(1.0, 0.0)
-"""Largest eccentricity. With an eccentricity of exactly 1, SGP4 returns NaN as positions, without an error."""
+"""The largest eccentricity. With an eccentricity of exactly 1, SGP4 returns NaN as positions, without an error."""
 _RANGES = {
     "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, _BELOW_1), "INCLINATION": (0.0, 180.0),
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
     "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
 }  # fmt: skip
-"""Smallest and largest value of each number. At 17.6 revolutions per day, a satellite would be at the Earth's
+"""The smallest and largest value of each number. At 17.6 revolutions per day, a satellite would be at the Earth's
 surface."""
 _MOST_SGP4_NUMBER = 339_999
-"""Largest catalogue number that `sgp4` accepts (Alpha-5). A larger number in a message can be replaced by another
-number, because SGP4 computes nothing from it."""
+"""The largest catalogue number that `sgp4` accepts (Alpha-5). A larger number can be replaced by another one, because
+SGP4 computes nothing from it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
 
 
 def satellite_of(path: Path, line: int, message: Fields) -> Element:
-    """The satellite of one message.
+    """Return the satellite of one message.
 
-    line: Line on which the message begins, from 1.
-    Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or a field shows that the elements
-    are not SGP4's; with file, line, field, value and satellite.
+    line: The line on which the message begins, from 1.
+    Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or the elements are not SGP4's. The
+    message has file, line, field, value and satellite.
     """
     fields = {key: value.strip() for key, value in message.items() if value.strip()}
     where = f"{path}:{line} ({_satellite(fields)})"
@@ -107,7 +107,8 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
 
 def unit_is_right(key: str, unit: str) -> bool:
-    """Whether a unit is the one that CCSDS prescribes for a field; for fields that are not checked, any unit is right.
+    """Return whether a unit is the one that CCSDS prescribes for a field. For fields that are not checked, any unit is
+    right.
 
     >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
     (True, False)
@@ -116,7 +117,7 @@ def unit_is_right(key: str, unit: str) -> bool:
 
 
 def _satellite(fields: Fields) -> str:
-    """Name or number of the satellite in a message, for error messages."""
+    """Return the satellite's name or number for error messages."""
     name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
     return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
 
@@ -141,7 +142,7 @@ def _check_meaning(where: str, fields: Fields) -> None:
 
 
 def _number(where: str, key: str, text: str) -> str:
-    """Text of a number, after its range was checked."""
+    """Return the text of a number, after a check of its range."""
     value = _plain(where, key, text)
     low, high = _RANGES[key]
     if not low <= value <= high:
@@ -150,7 +151,7 @@ def _number(where: str, key: str, text: str) -> str:
 
 
 def _plain(where: str, key: str, text: str) -> float:
-    """Value of a number in plain decimal notation; `float` alone would accept nan or 1_0 as well."""
+    """Return the value of a number in plain decimal notation. `float` alone would accept nan or 1_0."""
     if _NUMBER.fullmatch(text) is None:
         hint = "write a point for a decimal comma" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else FETCH
         raise ScenarioError(f"{where}: {key} is {text[:40]!r}, which is no number", hint)
@@ -158,7 +159,7 @@ def _plain(where: str, key: str, text: str) -> float:
 
 
 def _catalogue_number(where: str, text: str) -> int:
-    """Catalogue number of a satellite, up to nine digits. A ``.0`` at the number's end is ignored, because a
+    """Return the catalogue number of a satellite, up to nine digits. A ``.0`` at the number's end is ignored, because a
     spreadsheet may have added it."""
     digits = re.sub(r"\.0+$", "", text)
     if not re.fullmatch(r"[0-9]{1,9}", digits, re.ASCII):
@@ -167,7 +168,7 @@ def _catalogue_number(where: str, text: str) -> int:
 
 
 def _decayed(where: str, text: str | None) -> datetime | None:
-    """Day on which the satellite decayed, according to Space-Track; None if it has not."""
+    """Return the day on which the satellite decayed, according to Space-Track. None means that it has not decayed."""
     if text is None:
         return None
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of each
-message and the line on which it begins; `omm` interprets the values."""
+"""The readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of
+each message and the line on which it begins."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ _KVN_UNIT = re.compile(r"(.*?)\s*\[([^\[\]]*)\]")
 
 
 def is_csv(first_line: str) -> bool:
-    """Whether the first line of a text contains column names of an OMM."""
+    """Return whether the first line of a text contains column names of an OMM."""
     return len(re.findall(r"\b(?:NORAD_CAT_ID|EPOCH|MEAN_MOTION|ECCENTRICITY|OBJECT_NAME)\b", first_line)) >= 2
 
 
 def is_kvn(text: str) -> bool:
-    """Whether a text looks like KVN: lines of keyword, equals sign and value, as in other CCSDS messages."""
+    """Return whether a text looks like KVN. Its lines have a keyword, an equals sign and a value, as in other CCSDS
+    messages."""
     first = next((line for line in text.split("\n") if line.strip() and not _is_comment(line)), "")
     return (
         _KVN_LINE.fullmatch(first.rstrip("\r")) is not None
@@ -40,7 +41,7 @@ def is_kvn(text: str) -> bool:
 
 
 def json_messages(path: Path, text: str) -> Iterator[Message]:
-    """Messages in JSON: one object, a list of objects, or several objects or lists one after another.
+    """Read messages in JSON. The text is one object, a list of objects, or several of them.
 
     Raises ScenarioError if the text is not JSON, an object has a key twice, or a value is a list or an object.
     """
@@ -79,9 +80,10 @@ def json_messages(path: Path, text: str) -> Iterator[Message]:
 
 
 def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages in CSV: a line of keywords, then a line of values per message, separated by commas, semicolons or tabs.
+    """Read messages in CSV: a line of keywords, then a line of values per message. Commas, semicolons or tabs separate
+    the values.
 
-    Raises ScenarioError if a line has more or fewer values than there are keywords, or a keyword occurs twice.
+    Raises ScenarioError if a line has another number of values than there are keywords, or if a keyword occurs twice.
     """
     first = text.lstrip().split("\n", 1)[0]
     separator = max(",;\t", key=first.count)
@@ -117,7 +119,7 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages in XML, one per segment, in any namespace.
+    """Read messages in XML, one per segment, in any namespace.
 
     Raises ScenarioError if the text is not XML, or a segment lacks metadata or mean elements, has a field twice, or has
     a unit that CCSDS does not prescribe.
@@ -136,10 +138,10 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages of lines ``KEYWORD = value [unit]``; each message begins with ``CCSDS_OMM_VERS``.
+    """Read messages of lines ``KEYWORD = value [unit]``. Each message begins with ``CCSDS_OMM_VERS``.
 
-    Raises ScenarioError if a line is neither a comment nor of the form above, if a keyword occurs twice in a message,
-    or if a unit is not the one that CCSDS prescribes.
+    Raises ScenarioError if a line is neither a comment nor of this form, a keyword occurs twice in a message, or CCSDS
+    prescribes another unit.
     """
     fields: dict[str, str] = {}
     begin, other = 0, False
@@ -183,7 +185,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 class _TwiceError(Exception):
-    """Raised if a key occurs twice in a JSON object."""
+    """The error for a key that occurs twice in a JSON object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,7 +198,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _texts(path: Path, line: int, message: Any) -> Fields:
-    """Keywords and values of an object, as text; null becomes an empty text."""
+    """Return the keywords and values of an object as text. null becomes an empty text."""
     if not isinstance(message, dict):
         raise ScenarioError(f"{path}:{line}: an entry of the list is not an OMM (an object)", FETCH)
     for key, value in message.items():
@@ -220,7 +222,7 @@ def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
 
 
 class _Xml:
-    """Collects the segments of orbit mean-elements messages from the events of the expat parser."""
+    """A collector of the segments of OMM messages from the events of the expat parser."""
 
     def __init__(self, path: Path, skipped: Skips) -> None:
         self.messages: list[Message] = []
@@ -294,5 +296,5 @@ class _Xml:
         self._text = ""
 
     def _other(self) -> bool:
-        """Whether the current element is inside a message that is not an OMM."""
+        """Return whether the current element is inside a message that is not an OMM."""
         return any(name in _OTHER_MESSAGES for name in self._open)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orbit mean-elements messages, field by field, in the four encodings."""
+"""The orbit mean-elements messages, field by field, in the four encodings."""
 
 from pathlib import Path
 from typing import Any

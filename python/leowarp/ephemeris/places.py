@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plane and slot of each satellite in a file of elements, from the file's header or else from the elements."""
+"""The plane and slot of each satellite in a file of elements, from the file's header or from the elements."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from leowarp.ephemeris.planes import MOST_NODE_GAP_DEG, found_shells
 from leowarp.ephemeris.sgp4_orbits import MeanElements, Sgp4Orbits
 
 _NAMED = 5
-"""Largest number of satellites without a slot that a warning names; `leowarp ephemeris` prints all of them."""
+"""The most satellites without a slot that a warning names. `leowarp ephemeris` prints all of them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Places:
-    """Planes and slots of the satellites of a file.
+    """The planes and slots of the satellites of a file.
 
-    shells: Shells, sorted by inclination, then altitude.
-    shell, plane, slot: int arrays of shape (n,). Shell, plane and slot of each satellite, counted from 0; -1 for a
-        satellite without a slot.
-    sentences: Descriptions of the planes that were found, and of the satellites without a slot.
+    shells: The shells, sorted by inclination and altitude.
+    shell, plane, slot: The shell, plane and slot of each satellite, from 0, as int arrays of shape (n,). -1 means that
+        the satellite has no slot.
+    sentences: The descriptions of the planes that were found, and of the satellites without a slot.
     """
 
     shells: tuple[FoundShell, ...]
@@ -35,15 +35,15 @@ class Places:
     sentences: tuple[str, ...]
 
     def name(self, satellite: int) -> str | None:
-        """Name ``K-PP-SS`` of a satellite's slot, with the shell K counted from 1, as in a constellation of several
-        Walker patterns; None if the satellite has no slot."""
+        """Return the name ``K-PP-SS`` of a satellite's slot, or None without a slot. The shell K counts from 1, as in a
+        constellation of several Walker patterns."""
         if self.shell[satellite] < 0:
             return None
         return f"{self.shell[satellite] + 1}-{self.plane[satellite]:02d}-{self.slot[satellite]:02d}"
 
 
 def places_of(orbits: Sgp4Orbits) -> Places:
-    """Find planes and slots, from the satellites' orbits at the run's time 0.
+    """Find planes and slots from the satellites' orbits at the run's time 0.
 
     Raises ScenarioError if too few satellites are evenly spaced, or if their order contradicts the file's header.
     """
@@ -80,7 +80,7 @@ def places_of(orbits: Sgp4Orbits) -> Places:
 
 
 def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> None:
-    """Raise ScenarioError if the file does not list the satellites plane by plane, as its header says."""
+    """Check that the file lists the satellites plane by plane, as its header says."""
     for plane, members in enumerate(np.arange(header[0] * header[1]).reshape(header)):
         _, gaps_deg = around(elements.node_deg, members)
         apart_deg = 360.0 - gaps_deg[-1]
@@ -93,7 +93,7 @@ def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> 
 
 
 def _sentence(shell: FoundShell, header: tuple[int, int] | None) -> str:
-    """Description of a shell: its planes, slots and phasing."""
+    """Return a sentence on a shell: its planes, slots and phasing."""
     counts = sorted({len(slots) for slots in shell.slots})
     slots = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     empty = sum(int(np.count_nonzero(slots < 0)) for slots in shell.slots)

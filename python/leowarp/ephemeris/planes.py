@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds planes and slots of satellites from gaps between their mean elements, if the file of elements does not give
-planes and slots.
+"""The search for planes and slots of satellites, if the file of elements does not give them. It uses gaps between the
+mean elements.
 
 Satellites are sorted by inclination and by altitude. A family is a set of satellites in which no gap exceeds 0.1 deg of
 inclination or 5 km of altitude. A plane is a part of a family in which no gap exceeds 1 km of altitude, and no gap
 between ascending nodes is large. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends
-on the family. The limit separates gaps within planes from gaps between planes: it lies where the ratio of two
-successive gaps in the sorted list of gaps is largest. A plane must have at least half as many satellites as the plane
-of the family's median satellite; slots are then fitted to the plane (`ephemeris.slots`). Satellites without a plane
-(rising, sinking, drifting) or without a slot (spares) are left out.
+on the family. The limit separates gaps within planes from gaps between planes. It lies where the ratio of two
+successive gaps in the sorted list is largest. A plane must have at least half as many satellites as the plane of the
+family's median satellite. Slots are fitted to each plane (`ephemeris.slots`). Satellites without a plane (rising,
+sinking, drifting) or without a slot (spares) are left out.
 """
 
 from __future__ import annotations
@@ -24,24 +24,23 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, NEAR_DEG, Slots, in_slots, number_of_slots
 
 INCLINATION_GAP_DEG = 0.1
-"""Starlink's first two shells are 0.15 deg apart in inclination; satellites of the same shell are within 0.01 deg
-(September 2022)."""
+"""The gap in inclination that separates shells. Starlink's first two shells are 0.15 deg apart, and satellites of the
+same shell are within 0.01 deg (September 2022)."""
 SHELL_GAP_M = 5_000.0
-"""OneWeb's planes have altitudes that differ by 4 km, so that satellites do not meet at the poles; Starlink's shells
-are 10 km apart."""
+"""The gap in altitude that separates shells. OneWeb's planes differ by 4 km, so that satellites do not meet at the
+poles. Starlink's shells are 10 km apart."""
 PLANE_GAP_M = 1_000.0
-"""At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2 deg per day. This is too much for satellites
-that keep their slots."""
+"""The gap in altitude that separates planes. At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2
+deg per day. Satellites that keep their slots do not drift that much."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""A gap between nodes that is smaller than the first value never separates planes, and one that is larger than the
-second always does."""
+"""The gaps between nodes below which planes are never separated, and above which they always are."""
 MOST_CHANCE = 0.01
-"""Slots are accepted if satellites at random phases would fill them equally well with at most this probability. At
-0.01, three evenly spaced satellites in one plane are accepted as slots; two are not."""
+"""The largest probability that satellites at random phases fill the slots equally well. At 0.01, slots are accepted
+from three evenly spaced satellites in one plane, but not from two."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
-    """Find shells whose satellites are evenly spaced in planes; sorted by inclination, then altitude."""
+    """Find the shells whose satellites are evenly spaced in planes, sorted by inclination and altitude."""
     shells: list[FoundShell] = []
     inclination, altitude = orbits.inclination_deg, orbits.altitude_m
     for family in _split(
@@ -61,7 +60,7 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
 
 
 def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
-    """Split members at gaps in each of the quantities (values, gap), until no part has a gap; parts are sorted by
+    """Split members at gaps in each of the quantities (values, gap), until no part has a gap. The parts are sorted by
     value."""
     for values, gap in dimensions:
         order = members[np.argsort(values[members], kind="stable")]
@@ -83,13 +82,13 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """Median over satellites of the number of satellites in their plane. Unlike a median over planes, the number does
-    not fall if there are many small planes."""
+    """Return the median over satellites of the number of satellites in their plane. Unlike a median over planes, the
+    result does not fall if there are many small planes."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
 def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell | None:
-    """The shell that consists of planes of one inclination and similar altitudes; None if their satellites are not
+    """Return the shell of planes with one inclination and similar altitudes. None means that its satellites are not
     evenly spaced."""
     bundles = _one_per_node(orbits, bundles)
     sizes = np.array([len(bundle) for bundle in bundles])
@@ -108,11 +107,11 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 
 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
-    """Upper bound of the probability that satellites at random phases fill as many slots as the observed satellites do.
+    """Return an upper bound of the probability that satellites at random phases fill as many slots.
 
-    sizes, filled, counts: int arrays of shape (planes,). Number of satellites, of filled slots and of slots in each
-        plane.
-    common: Number of slots in most planes.
+    sizes, filled, counts: The numbers of satellites, filled slots and slots in each plane, as int arrays of shape
+        (planes,).
+    common: The number of slots in most planes.
     """
     # The first satellite of each plane fixes where the plane's slots are, so it is no evidence that satellites are on
     # slots. If a plane's number of slots differs from `common`, its second satellite is no evidence either, because it
@@ -132,7 +131,7 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
 
 
 def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """If several planes have the same node, keep only the plane with most satellites."""
+    """Keep the plane with most satellites if several planes have the same node."""
     chosen: list[NDArray[np.intp]] = []
     nodes_deg: list[float] = []
     for bundle in sorted(bundles, key=len, reverse=True):
@@ -144,10 +143,10 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 
 
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
-    """Fit slots to a plane, with the shell's number of slots or a number for this plane alone.
+    """Fit slots to a plane, with the shell's number of slots or with its own.
 
-    A plane gets its own number if that number fits more than half of the satellites, and the shell's number fits less
-    than half.
+    A plane gets its own number if that number fits more than half of the satellites, and the shell's fits less than
+    half.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):

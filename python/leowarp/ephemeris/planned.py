@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ephemeris of a plan: orbits of its satellites, its stations, and warnings."""
+"""The ephemeris of a plan: the orbits of its satellites, its stations, and warnings."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
 
 
 class Orbits(Protocol):
-    """Moving satellites, whatever computes their positions."""
+    """The protocol of moving satellites."""
 
     @property
     def names(self) -> list[str]:
-        """Names of the satellites, in the order of the positions."""
+        """Return the names of the satellites, in the order of the positions."""
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Positions in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
+        """Return the positions in ECEF, float64, m. The shape is (n, 3) at one instant (ns of the run's clock), and (k,
+        n, 3) at k instants."""
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Positions in the inertial frame of the orbits; shape as for `positions_ecef_m`."""
+        """Return the positions in the inertial frame of the orbits, shaped as in `positions_ecef_m`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ephemeris:
-    """Position of every satellite and every station, on the run's clock.
+    """The position of every satellite and every station, on the run's clock.
 
     orbits: A `Walker` pattern, `Shells` of several patterns, or `Sgp4Orbits`.
-    names: Names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
+    names: The names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
         ``s-K-PP-SS`` for the K-th of several patterns.
-    warnings: What a user should check before trusting the positions, and a description of planes that were found in
-        elements.
-    places: Planes and slots of the satellites in a file of elements; None if the plan's links do not need them.
+    warnings: The checks that a user should make before trusting the positions, and a description of the planes found.
+    places: The planes and slots of the satellites in a file of elements. None means that the plan's links do not need
+        them.
     """
 
     orbits: Orbits
@@ -54,21 +55,21 @@ class Ephemeris:
     places: Places | None = None
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Positions of satellites in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k
-        instants."""
+        """Return the positions of satellites in ECEF, float64, m. The shape is (n, 3) at one instant (ns of the run's
+        clock), and (k, n, 3) at k instants."""
         return self.orbits.positions_ecef_m(t_ns)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Positions of satellites in the inertial frame (ECI of a Walker pattern, TEME of SGP4), float64, m; shape as
+        """Return the positions of satellites in the inertial frame (ECI or TEME), float64, m. The shape is the same as
         for `positions_ecef_m`."""
         return self.orbits.positions_eci_m(t_ns)
 
 
 def ephemeris_of(plan: Plan) -> Ephemeris | None:
-    """Positions of all nodes of a plan; None for a plan without a constellation.
+    """Return the positions of all nodes of a plan, or None for a plan without a constellation.
 
     Raises ScenarioError if the file of elements cannot be read or is malformed, or if SGP4 cannot propagate one of its
-    satellites. Also raised if the plan has a +Grid, but planes and slots of the satellites cannot be found.
+    satellites. Also raised if the plan has a +Grid, but its planes and slots cannot be found.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -94,8 +95,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 
 
 def planned_places(plan: Plan) -> Places | None:
-    """Planes and slots of the satellites in a plan's file of elements; None if the plan has no such file, or its links
-    do not need planes.
+    """Return the planes and slots of a plan's file of elements. None means that there is no file, or that the links
+    need no planes.
 
     Raises ScenarioError for the same reasons as `ephemeris_of`.
     """
@@ -106,8 +107,8 @@ def planned_places(plan: Plan) -> Places | None:
 
 
 def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
-    """The Walker pattern of a shell; if the plan's `greenwich` is "gmst", the angle of Greenwich follows from the
-    epoch."""
+    """Return the Walker pattern of a shell. If the plan's `greenwich` is "gmst", the epoch gives the angle of
+    Greenwich."""
     if constellation.greenwich_deg is None:
         greenwich_rad = float(gmst_rad(*julian_date(epoch)))
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses which elements of a file a plan uses: one element set per satellite, without excluded satellites."""
+"""The choice of a file's elements for a plan: one element set per satellite, without excluded satellites."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from leowarp.ephemeris.sgp4_orbits import Element, Sgp4Orbits, epoch_of
 from leowarp.scenario.schema import Constellation, Run
 
 DECAYED = "decayed"
-"""Word in `constellation.leave_out` that stands for all satellites without an orbit during the run."""
+"""The word in `constellation.leave_out` for all satellites without an orbit during the run."""
 NEAREST = "nearest epoch"
 _LISTED = 10
-"""Largest number of names in the hint about an unknown satellite."""
+"""The most names in the hint about an unknown satellite."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
     """The satellites of a file that a plan uses.
 
-    sentences: Sentences, one line each, about skipped element sets, duplicates, satellites that were left out, and the
-        age of the elements.
+    sentences: The sentences, one line each, about skipped element sets, duplicates, satellites that were left out, and
+        the elements' age.
     """
 
     orbits: Sgp4Orbits
@@ -35,7 +35,7 @@ class Selected:
 
 
 def selected(constellation: Constellation, run: Run) -> Selected:
-    """Satellites of a constellation's file, chosen by its keys `leave_out` and `element_sets`.
+    """Choose the satellites of a constellation's file by its keys `leave_out` and `element_sets`.
 
     Raises ScenarioError for the same reasons as `element_file`. Also raised if a satellite has several element sets
         and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Also raised if
@@ -71,9 +71,9 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 
 
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
-    """For each satellite, the element set whose epoch is nearest to the run's start, in the order of the file.
+    """Choose for each satellite the element set whose epoch is nearest to the run's start, in file order.
 
-    If two sets are equally near, the earlier set is used, because the later set was not known yet at the run's start.
+    Of two equally near sets, the earlier is used, because the later was not known yet at the run's start.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9
@@ -105,8 +105,7 @@ def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[
 
 
 def _check_same_satellite(path: Path, number: int, one: Element, other: Element) -> None:
-    """Reject two satellites with the same number, as in hand-made files (00000), because one of the two would be
-    lost."""
+    """Reject two satellites with the same number, as in hand-made files (00000). One of them would be lost."""
     if one.name == other.name or (one.designator and one.designator == other.designator):
         return
     raise ScenarioError(
@@ -124,8 +123,8 @@ def _orbit(element: Element) -> tuple[float, ...]:
 def _named_kept(
     path: Path, elements: list[Element], leave_out: Sequence[str], sentences: list[str]
 ) -> tuple[list[str], list[Element]]:
-    """Names and elements of the satellites that `leave_out` does not name. A name does not change if other satellites
-    are left out."""
+    """Return the names and elements of the satellites that `leave_out` does not name. A name does not change when other
+    satellites are left out."""
     names = names_of(elements)
     known: dict[str, list[int]] = {}
     for at, (name, element) in enumerate(zip(names, elements, strict=True)):
@@ -155,16 +154,15 @@ def _named_kept(
 
 
 def _near(word: str, names: list[str]) -> str:
-    """Hint about a name in `leave_out` that is not in the file."""
+    """Return a hint about a name in `leave_out` that is not in the file."""
     near = nearest(word, names)
     return (f'did you mean "{near}"? ' if near else "") + "leowarp ephemeris FILE prints all names"
 
 
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
-    """`orbits` without the satellites that have no orbit during the run (`Sgp4Orbits.lost`).
+    """Return `orbits` without the satellites that have no orbit during the run (`Sgp4Orbits.lost`).
 
-    leave: Whether satellites without an orbit are left out, with a sentence about them. If False, such satellites are
-        an error.
+    leave: Whether satellites without an orbit are left out, with a sentence about them. If False, they are an error.
     """
     lost = orbits.lost(duration_ns)
     if not lost:

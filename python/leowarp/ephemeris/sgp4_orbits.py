@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites whose orbital elements SGP4 propagates (package `sgp4`, constants WGS72), all of them in one call."""
+"""The satellites whose orbital elements SGP4 propagates (package `sgp4`, constants WGS72), all in one call."""
 
 from __future__ import annotations
 
@@ -16,33 +16,32 @@ from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 
 OLDEST_ELEMENTS_D = 366.0
-"""Maximum time between the epoch of the elements and the run, before or after the run; a longer time is an error.
-SGP4's along-track error grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770), so after a year positions
-are meaningless."""
+"""The longest time between the elements' epoch and the run, in days, before or after the run. A longer time is an
+error. SGP4's along-track error grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770), so after a year
+positions are meaningless."""
 OLD_ELEMENTS_D = 14.0
-"""From this age on, there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""
+"""The age in days from which there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""
 FAR = 255
-"""Error code that we use if SGP4 reports no error, but the position is outside of every orbit that the elements
-allow."""
+"""The error code of leowarp for a position outside of every orbit that the elements allow. SGP4 itself reports no error
+there."""
 SAMPLES_OF_RUN = 5
-"""Number of instants in a run, with both ends, for which all positions are computed as a check before the run
-begins."""
+"""The number of instants in a run, with both ends, at which all positions are checked before the run begins."""
 WGS72_RADIUS_M = 6_378_135.0
-"""Earth radius of WGS72, which SGP4 uses as its unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
+"""The Earth radius of WGS72, which SGP4 uses as its unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """The elements of one satellite, and where they are in the file.
+    """The elements of one satellite, and their place in the file.
 
-    name: Name in the file; "" if it has none.
+    name: The name in the file, or "" if it has none.
     catalogue_number: NORAD's number of the satellite.
-    line: Line of the elements in the file, from 1, for messages.
-    satrec: Object of `sgp4`, initialised with the constants of WGS72, with which the published elements are fitted
-        (Vallado, Crawford, Hujsak, Kelso, AIAA 2006-6753).
-    designator: International designator; "" if the file has none.
-    note: A remark if the epoch is unusual; otherwise "".
-    decayed: datetime or None. The day (UTC) on which the satellite decayed, if the file gives it.
+    line: The line of the elements in the file, from 1, for messages.
+    satrec: The object of `sgp4` with the constants of WGS72, with which the published elements are fitted (Vallado,
+        Crawford, Hujsak, Kelso, AIAA 2006-6753).
+    designator: The international designator, or "" if the file has none.
+    note: A remark on an unusual epoch, or "".
+    decayed: The day (UTC) on which the satellite decayed, if the file gives it.
     """
 
     name: str
@@ -56,13 +55,13 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class MeanElements:
-    """Orbits at one instant, without SGP4's periodic terms.
+    """The orbits at one instant, without SGP4's periodic terms.
 
-    inclination_deg: float64 array of shape (n,), deg
-    altitude_m: float64 array of shape (n,), m. Semi-major axis minus the Earth's equatorial radius.
-    node_deg: float64 array of shape (n,), deg. Right ascension of the ascending node, 0 to 360.
-    phase_deg: float64 array of shape (n,), deg. Mean argument of latitude, 0 to 360: argument of perigee plus mean
-        anomaly.
+    inclination_deg: A float64 array of shape (n,), deg
+    altitude_m: The semi-major axis minus the Earth's equatorial radius, float64 array of shape (n,), m.
+    node_deg: The right ascension of the ascending node, 0 to 360, float64 array of shape (n,), deg.
+    phase_deg: The mean argument of latitude, 0 to 360, float64 array of shape (n,), deg. It is the argument of perigee
+        plus the mean anomaly.
     """
 
     inclination_deg: NDArray[np.float64]
@@ -73,12 +72,12 @@ class MeanElements:
 
 @dataclass(frozen=True, kw_only=True)
 class Sgp4Orbits:
-    """Satellites that SGP4 propagates, in the order of their file.
+    """The satellites that SGP4 propagates, in the order of their file.
 
-    epoch: datetime. The instant (UTC) at which the constellation's clock is 0.
-    start_ns: Time on the constellation's clock when the run's clock is 0.
-    header: (int, int) or None. Number of planes and of satellites per plane, from the first line of a file that lists
-        satellites plane by plane. None if the file has no such line.
+    epoch: The instant (UTC) at which the constellation's clock is 0.
+    start_ns: The time on the constellation's clock when the run's clock is 0.
+    header: The numbers of planes and of satellites per plane, from the first line of a file that lists satellites plane
+        by plane. None means that the file has no header.
     """
 
     file: str
@@ -96,9 +95,9 @@ class Sgp4Orbits:
         object.__setattr__(self, "_most_radius_km", np.array([most_radius_km(orbit) for orbit in orbits]))
 
     def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """Satellite positions in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
+        """Return the positions in TEME, m, at instants of the run's clock. The shape is (n, 3) or (k, n, 3).
 
-        Raises ScenarioError if SGP4 fails for a satellite; the message names the satellite, its line, SGP4's reason and
+        Raises ScenarioError if SGP4 fails for a satellite. The message names the satellite, its line, SGP4's reason and
         the instant.
         """
         day, fraction = self._julian_date(t_ns)
@@ -112,20 +111,19 @@ class Sgp4Orbits:
         return TemeMetres(teme_m[0] if np.ndim(t_ns) == 0 else teme_m)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """Satellite positions in the inertial frame of SGP4, which is TEME; shape and unit as for
-        `positions_teme_m`."""
+        """Return the positions in SGP4's inertial frame, which is TEME, as `positions_teme_m` does."""
         return self.positions_teme_m(t_ns)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Satellite positions in ECEF at instants of the run's clock: (n, 3), or (k, n, 3); m."""
+        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3) or (k, n, 3)."""
         teme_m = self.positions_teme_m(t_ns)
         return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:
-        """The mean orbits at the run's time 0; NaN for satellites at which SGP4 fails.
+        """Return the mean orbits at the run's time 0, with NaN where SGP4 fails.
 
-        SGP4 propagates the elements from their epochs to this instant with its secular rates (J2, J4, drag; for high
-        orbits, Sun and Moon).
+        SGP4 propagates the elements to this instant with its secular rates (J2, J4, drag; for high orbits, Sun and
+        Moon).
         """
         day, fraction = (float(part) for part in self._julian_date(0))
         rows = np.full((len(self.elements), 4), np.nan)
@@ -144,14 +142,14 @@ class Sgp4Orbits:
         )
 
     def lost(self, duration_ns: int) -> dict[int, str]:
-        """Satellites without an orbit during the run, each with a reason: SGP4 fails, SGP4 returns a position that lies
-        on no possible orbit, or the satellite has decayed.
+        """Return the satellites without an orbit during the run, each with a reason. Either SGP4 fails, or its position
+        lies on no possible orbit, or the satellite has decayed.
 
-        SGP4's drag is a polynomial in the time since the epoch. If the polynomial is extrapolated too far, the
-        satellite may fall into the Earth and reappear at any radius, although SGP4's error code is 0. We therefore
-        check the mean orbit from the epoch to the end of the run, not only during the run.
+        SGP4's drag is a polynomial in the time since the epoch. If it is extrapolated too far, the satellite may fall
+        into the Earth and reappear at any radius, although SGP4's error code is 0. The mean orbit is checked from the
+        epoch to the end of the run, not only during the run.
 
-        Returns: Index of the satellite -> reason, in the order of the file.
+        Returns: The reason by index of the satellite, in the order of the file.
         """
         t_ns = np.linspace(0, duration_ns, SAMPLES_OF_RUN).astype(np.int64)
         error, position_km, _ = self._satellites.sgp4(*self._julian_date(t_ns))
@@ -171,11 +169,11 @@ class Sgp4Orbits:
         return reasons
 
     def _near(self, position_km: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each position (n, k, 3) is within the largest orbit that the elements allow; False for NaN."""
+        """Return whether each position (n, k, 3) is within its largest possible orbit. NaN gives False."""
         return np.asarray(np.linalg.norm(position_km, axis=-1) <= self._most_radius_km[:, None])
 
     def age_warnings(self, duration_ns: int) -> list[str]:
-        """Warnings about elements whose epoch is far from the run.
+        """Return warnings about elements whose epoch is far from the run.
 
         Raises ScenarioError if some elements are more than a year from the run.
         """
@@ -215,15 +213,15 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Julian date of each instant, in two parts for `sgp4` and `gmst_rad`: a day that ends in .5, and a fraction;
-        both have the shape of `t_ns`."""
+        """Return the Julian date of each instant, in two parts for `sgp4` and `gmst_rad`. They are a day that ends in
+        .5, and a fraction. Both have the shape of `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds after `epoch` are neglected: the clock runs in SI seconds.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
         return np.full(np.shape(fractions), day), fractions
 
     def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
-        """Raise ScenarioError for the first satellite with an error, at its first instant with an error; `error` (n, k)
+        """Raise ScenarioError for the first satellite with an error, at its first instant with an error. `error` (n, k)
         contains SGP4's codes or `FAR`."""
         satellite, instant = (int(i) for i in np.argwhere(error)[0])
         element, code = self.elements[satellite], int(error[satellite, instant])
@@ -239,7 +237,7 @@ class Sgp4Orbits:
 
 
 def _reason(code: int, radius_km: float | None = None) -> str:
-    """Text for SGP4's error code or `FAR`: why there is no position."""
+    """Return the reason for a missing position, for SGP4's error code or `FAR`."""
     if code == FAR:
         where = "" if radius_km is None or not np.isfinite(radius_km) else f" ({radius_km:,.0f} km from its centre)"
         return f"SGP4 flings it away from the Earth{where}, without an error"
@@ -263,7 +261,7 @@ def check_started(path: Path, element: Element) -> None:
 
 
 def epoch_of(satrec: Satrec) -> datetime:
-    """Epoch of the elements, UTC rounded to 1 us; used only in messages."""
+    """Return the epoch of the elements, UTC rounded to 1 us, for messages only."""
     # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several Walker patterns as one constellation: first the satellites of the first shell, then those of the second,
-..."""
+"""A constellation of several Walker patterns, with the satellites of the first shell first."""
 
 from __future__ import annotations
 
@@ -15,16 +14,16 @@ from leowarp.ephemeris.walker import Walker
 
 @dataclass(frozen=True, kw_only=True)
 class Shells:
-    """Walker patterns that have the same clock, Earth and angle of Greenwich.
+    """The Walker patterns that have the same clock, Earth and angle of Greenwich.
 
-    shells: Shells in the order of the plan.
+    shells: The shells in the order of the plan.
     """
 
     shells: tuple[Walker, ...]
 
     @property
     def names(self) -> list[str]:
-        """Names ``s-K-PP-SS`` in the order of the positions; K is the number of the shell from 1, as in filings."""
+        """The names ``s-K-PP-SS`` in the order of the positions. K is the number of the shell from 1, as in filings."""
         return [
             f"s-{number}-{name.removeprefix('s-')}"
             for number, shell in enumerate(self.shells, 1)
@@ -32,9 +31,11 @@ class Shells:
         ]
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
-        """Satellite positions in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Return the positions in ECI, m, at instants of the run's clock. The shape is (n, 3), or (k, n, 3) for k
+        instants."""
         return EciMetres(np.concatenate([shell.positions_eci_m(t_ns) for shell in self.shells], axis=-2))
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Satellite positions in ECEF at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3), or (k, n, 3) for k
+        instants."""
         return EcefMetres(np.concatenate([shell.positions_ecef_m(t_ns) for shell in self.shells], axis=-2))

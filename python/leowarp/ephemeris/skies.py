@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directions in which a station may use no satellite: those behind obstructions, and those too near to the
-geostationary arc.
+"""The directions in which a station may use no satellite: behind obstructions, and too near to the geostationary arc.
 
 SpaceX told the FCC that neither satellite nor terminal transmits within 22 degrees of the direction of a geostationary
-satellite (SAT-MOD-20200417-00037, technical attachment). STK has the same constraint. As in STK, all points of the
-geostationary arc above the horizon are considered, whether or not a satellite is there. An obstruction map is like
-STK's azimuth-elevation mask: for each azimuth, the lowest elevation with a free view.
+satellite (SAT-MOD-20200417-00037, technical attachment). STK has the same constraint. As in STK, the whole
+geostationary arc above the horizon counts, whether or not a satellite is there. An obstruction map is like STK's
+azimuth-elevation mask: for each azimuth, the lowest elevation with a free view.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from numpy.typing import NDArray
 from leowarp.base.errors import ScenarioError
 
 COLUMNS = ("azimuth_deg", "elevation_deg")
-"""Columns of an obstruction map; the azimuth is 0 in the north and 90 deg in the east."""
+"""The columns of an obstruction map. The azimuth is 0 in the north and 90 deg in the east."""
 MOST_ROWS = 36_000
-"""Largest number of rows of an obstruction map: one per hundredth of a degree."""
+"""The largest number of rows of an obstruction map: one per hundredth of a degree."""
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
-"""Radius of an orbit whose period is a sidereal day: (mu / omega^2)^(1/3), with mu and omega of WGS84."""
+"""The radius of an orbit whose period is a sidereal day: (mu / omega^2)^(1/3), with mu and omega of WGS84."""
 _STEP_DEG = 0.1
-"""Distance between two points by which the geostationary arc is represented. The angle from a direction to the nearest
-point is larger than the angle to the arc. The difference is at most 0.06 deg, or 0.001 deg if the angle is at least 1
-deg."""
+"""The distance between two of the points that represent the geostationary arc. The angle from a direction to the
+nearest point is larger than the angle to the arc. The difference is at most 0.06 deg, or 0.001 deg if the angle is at
+least 1 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sky:
-    """Directions in which a station may use satellites.
+    """The directions in which a station may use satellites.
 
-    east, north, up: float64 arrays of shape (3,), unit vectors in these directions at the station.
-    arc: float64 array of shape (k, 3), unit vectors to points of the geostationary arc above the horizon.
-    separation_deg: Smallest allowed angle to any point of the arc.
-    azimuths_deg, elevations_deg: float64 arrays of shape (m,), the obstruction map for azimuths from -360 to 720; empty
-        if there is no map.
+    east, north, up: The unit vectors in these directions at the station, float64 arrays of shape (3,).
+    arc: The unit vectors to points of the geostationary arc above the horizon, float64 array of shape (k, 3).
+    separation_deg: The smallest allowed angle to any point of the arc.
+    azimuths_deg, elevations_deg: The obstruction map for azimuths from -360 to 720, float64 arrays of shape (m,). They
+        are empty if there is no map.
     """
 
     east: NDArray[np.float64]
@@ -52,10 +51,10 @@ class Sky:
     elevations_deg: NDArray[np.float64]
 
     def is_open(self, sight_m: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether the station may use satellites in each direction.
+        """Return whether the station may use satellites in each direction.
 
-        sight_m: float64 array of shape (m, 3). Vectors from the station to satellites.
-        Returns: bool array of shape (m,).
+        sight_m: The vectors from the station to satellites, float64 array of shape (m, 3).
+        Returns: A bool array of shape (m,).
         """
         toward = sight_m / np.linalg.norm(sight_m, axis=-1, keepdims=True)
         free = np.ones(len(toward), dtype=bool)
@@ -71,11 +70,11 @@ class Sky:
 def sky_of(
     position_m: NDArray[np.float64], up: NDArray[np.float64], separation_deg: float | None, obstructions: Path | None
 ) -> Sky | None:
-    """The sky of a station at rest; None if nothing limits the view.
+    """Return the sky of a station at rest, or None if nothing limits the view.
 
-    position_m, up: float64 arrays of shape (3,), ECEF: position and vertical of the station.
-    separation_deg: Smallest allowed angle to the geostationary arc; None: no limit.
-    obstructions: File with an obstruction map (see `read_obstructions`); None: no map.
+    position_m, up: The position and vertical of the station, ECEF, float64 arrays of shape (3,).
+    separation_deg: The smallest allowed angle to the geostationary arc. None means no limit.
+    obstructions: A file with an obstruction map (see `read_obstructions`). None means no map.
     Raises ScenarioError if the file is not a valid map.
     """
     if separation_deg is None and obstructions is None:
@@ -102,7 +101,8 @@ def sky_of(
 
 
 def read_obstructions(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Azimuths, ascending from 0 to below 360, and the lowest free elevation at each of them; deg.
+    """Read the azimuths and the lowest free elevations of an obstruction map, deg. The azimuths ascend from 0 to below
+    360.
 
     path: A CSV table with the columns `COLUMNS`, in any order of rows. A row with azimuth 360 is read as one with
         azimuth 0. Lines that are empty or begin with # are ignored.

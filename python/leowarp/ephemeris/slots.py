@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits evenly spaced slots to arguments of latitude: the number of slots, and the satellite in each."""
+"""The fit of evenly spaced slots to arguments of latitude: the number of slots, and the satellite in each."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
-"""Largest distance of a satellite from the middle of its slot: a quarter of a slot, but at most 2 deg. In September
-2022, the slots of Starlink's first shell were 20 deg apart: satellites were within 0.4 deg of a slot's middle, and
+"""The largest distance of a satellite from the middle of its slot: a quarter of a slot, but at most 2 deg. In September
+2022, the slots of Starlink's first shell were 20 deg apart. Satellites were within 0.4 deg of a slot's middle, and
 spares 5 deg away."""
 FIT_SLOTS = 0.125
-"""Largest distance from the middle of a slot while the number of slots is still unknown: half of `NEAR_SLOTS`."""
+"""The largest distance from the middle of a slot while the number of slots is still unknown: half of `NEAR_SLOTS`."""
 MOST_SLOTS = 1000
-"""Largest number of slots per plane, the same as for Walker patterns (`scenario.constellation`)."""
+"""The largest number of slots per plane, the same as for Walker patterns (`scenario.constellation`)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Evenly spaced slots of a plane.
+    """The evenly spaced slots of a plane.
 
-    first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
-    slot: int array of shape (n,). The slot of each satellite; -1 if no slot is near enough, or if another satellite is
-        nearer to the middle of the same slot.
+    first_deg: The argument of latitude of slot 0, 0 to 360 / count, deg.
+    slot: The slot of each satellite, int array of shape (n,). -1 means that no slot is near enough, or that another
+        satellite is nearer to the middle of the same slot.
     """
 
     count: int
@@ -33,19 +33,19 @@ class Slots:
 
     @property
     def filled(self) -> int:
-        """Number of slots that have a satellite."""
+        """The number of slots that have a satellite."""
         return int(np.count_nonzero(self.slot >= 0))
 
 
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
-    """The number of slots per plane for which a product is largest: the number of satellites in slots, multiplied by
-    the share of filled slots.
+    """Return the number of slots per plane that fits the satellites best. It maximises the number of satellites in
+    slots, multiplied by the share of filled slots.
 
-    If several numbers of slots give the same product, the smallest number is used. A multiple of the right number would
-    leave slots empty. A divisor of the right number would leave satellites without a slot.
+    Of several numbers with the same product, the smallest is used. A multiple of the right number would leave slots
+    empty. A divisor would leave satellites without a slot.
 
-    phase_deg: float64 array of shape (n,), deg. The satellites' arguments of latitude, all at the same instant.
-    plane: int array of shape (n,). The plane of each satellite, counted from 0.
+    phase_deg: The satellites' arguments of latitude, all at the same instant, float64 array of shape (n,), deg.
+    plane: The plane of each satellite, counted from 0, int array of shape (n,).
     """
     planes, most_in_plane = int(plane.max()) + 1, int(np.bincount(plane).max())
     best, best_count = 0.0, 1
@@ -71,8 +71,8 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
 def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEAR_SLOTS) -> Slots:
     """Fit `count` slots to the satellites of one plane.
 
-    phase_deg: float64 array of shape (n,), deg
-    near_slots: Largest distance of a satellite from the middle of its slot, in slots; at most `NEAR_DEG`.
+    phase_deg: The satellites' arguments of latitude, float64 array of shape (n,), deg
+    near_slots: The largest distance of a satellite from the middle of its slot, in slots, limited to `NEAR_DEG`.
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)
@@ -87,7 +87,7 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
 
 
 def aside(slots: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Signed distance of a number from the nearest whole number, -0.5 to 0.5."""
+    """Return the signed distance of a number from the nearest whole number, -0.5 to 0.5."""
     return slots - np.rint(slots)
 
 
@@ -102,10 +102,10 @@ def _nearest(
     turn: NDArray[np.complex128],
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """Position of slot 0 in each plane, number of the slot that is nearest to each satellite, and distance of the
-    satellite from this slot; positions and distances are in slots.
+    """Return the position of slot 0 in each plane, and each satellite's nearest slot and distance from it. Positions
+    and distances are in slots.
 
-    `turn` holds exp(i `count` phase) of each satellite: satellites at the same place within their slots have the same
+    `turn` holds exp(i `count` phase) of each satellite. Satellites at the same place within their slots have the same
         value.
     """
     phase = phase_deg * (count / 360.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations on the ground, and their view of satellites."""
+"""The stations on the ground, and their view of satellites."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from leowarp.scenario.schema import Station
 
 @dataclass(frozen=True, kw_only=True)
 class Stations:
-    """Stations that do not move on the Earth.
+    """The stations, which do not move on the Earth.
 
-    positions_ecef_m: float64 array of shape (m, 3), m
-    verticals: float64 array of shape (m, 3). Unit vectors that point up at each station: from the centre on a sphere,
-        along the ellipsoid's normal on WGS84.
-    sphere_radius_m: Radius of the sphere on which distances on the ground are measured.
-    skies: Allowed directions of each station; None: all directions are allowed.
+    positions_ecef_m: A float64 array of shape (m, 3), m
+    verticals: The unit vectors that point up at each station, float64 array of shape (m, 3). They point from the centre
+        on a sphere, and along the ellipsoid's normal on WGS84.
+    sphere_radius_m: The radius of the sphere on which distances on the ground are measured.
+    skies: The allowed directions of each station. None means that all directions are allowed.
     """
 
     names: list[str]
@@ -38,11 +38,11 @@ class Stations:
     skies: tuple[Sky | None, ...]
 
     def slant_ranges_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Straight distances in m from a station to satellites, whose positions have the shape (..., 3)."""
+        """Return the straight distances in m from a station to satellites at (..., 3)."""
         return np.linalg.norm(satellites_ecef_m - self.positions_ecef_m[station], axis=-1)
 
     def elevations_deg(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Elevations of satellites above a station's horizon in deg; negative below the horizon. The satellites'
+        """Return the elevations of satellites above a station's horizon in deg, negative below it. The satellites'
         positions have the shape (..., 3)."""
         sight_m = satellites_ecef_m - self.positions_ecef_m[station]
         up_m = sight_m @ self.verticals[station]
@@ -50,7 +50,7 @@ class Stations:
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def is_free(self, station: int, satellites_ecef_m: EcefMetres, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which satellites of `among` are in directions allowed for the station, as bool of shape (...).
+        """Return which satellites of `among` are in directions allowed for the station, as bool of shape (...).
         `satellites_ecef_m` has shape (..., 3)."""
         sky = self.skies[station]
         if sky is None:
@@ -60,7 +60,7 @@ class Stations:
         return free
 
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
+        """Return the great-circle distances, m, from a station to the sub-satellite points of satellites at (..., 3).
 
         Both points are projected from the Earth's centre to the sphere, for any figure of the Earth. On WGS84, the
         result differs from the geodesic by up to 0.6 %.
@@ -72,11 +72,11 @@ class Stations:
 
 
 def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -> Stations:
-    """The stations of a plan on a sphere or an ellipsoid.
+    """Return the stations of a plan on a sphere or an ellipsoid.
 
     earth: {"sphere", "wgs84"}
-    sphere_radius_m: Radius of the sphere; with "wgs84", distances on the ground are measured on this sphere, too.
-    places: Stations with coordinates.
+    sphere_radius_m: The radius of the sphere. Distances on the ground are measured on it, with "wgs84" too.
+    places: The stations, with coordinates.
     Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is invalid.
     """
     # The shape of the Earth matters: at a pole, WGS84 is 21 km closer to the centre than a sphere with its equatorial

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two-line element sets, alone or with a name above them.
+"""The reader of two-line element sets, alone or with a name above them.
 
 Each line is compared with its column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its
-checksum. The checks of layout and checksum are needed, because `sgp4` reads a damaged line as other numbers, without an
-error. Lines that are no element lines are skipped and counted.
+checksum. These checks are needed, because `sgp4` reads a damaged line as other numbers, without an error. Lines that
+are no element lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
-"""Pattern of the header in Hypatia's files, which is their first line. A satellite's name must follow the header; two
-numbers directly above line 1 of a TLE are themselves a name."""
+"""The pattern of the header in Hypatia's files, which is their first line. A satellite's name must follow the header.
+Two numbers directly above line 1 of a TLE are themselves a name."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
-"""Meaning of each ephemeris type that is rejected (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3); types 0 and 2 are
-SGP4."""
+"""The meaning of each ephemeris type that is rejected (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). Types 0 and 2
+are SGP4."""
 
 
 def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterator[Element]:
-    """Element sets of a text, in the order of the text.
+    """Yield the element sets of a text, in the order of the text.
 
-    header_lines: Number of lines at the top of the file that the caller has already read.
-    skipped: Counts comments (``#``) and other text that is not a satellite's name, such as the beginning and end of
-        bulletins.
+    header_lines: The number of lines at the top of the file that the caller has read.
+    skipped: The counter of comments (``#``) and of other text that is not a satellite's name, for example the beginning
+        of a bulletin.
     Raises ScenarioError, with file and line, if an element line is damaged or has no partner, or if elements are not
     for SGP4.
     """
@@ -70,8 +70,8 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterat
 
 
 def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int, str, int]]:
-    """Lines that are not empty: number of the line, its text without blanks at the ends, and number of blank lines
-    directly above it."""
+    """Yield the lines that are not empty. Each has its number, its text without blanks at the ends, and the number of
+    blank lines directly above."""
     blanks = 0
     # Lines end only at CR and LF: `splitlines` would also split at characters that may occur in a name.
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
@@ -89,8 +89,8 @@ def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int
 
 
 def _check_no_elements(path: Path, number: int, line: str) -> None:
-    """Reject other text that contains an element line (a quoted mail, a source file), because skipping the text would
-    lose the elements."""
+    """Reject other text that contains an element line (a quoted mail, a source file). To skip the text would lose the
+    elements."""
     found = _WITHIN.search(line)
     if found is not None and found.start() > 0:
         before = line[: found.start()]
@@ -99,7 +99,7 @@ def _check_no_elements(path: Path, number: int, line: str) -> None:
 
 
 def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: str) -> Element:
-    """The satellite that two lines describe; each line is given with its line number."""
+    """Return the satellite that two lines describe."""
     number, line = first
     _check_line(path, number, line, _LINE_1, 1)
     _check_line(path, *second, _LINE_2, 2)
@@ -134,11 +134,11 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
 
 
 def check_theory(where: str, ephemeris_type: str) -> None:
-    """Reject elements whose ephemeris type is not that of SGP4.
+    """Reject elements whose ephemeris type is not SGP4's.
 
-    where: Beginning of the message: file, line, field and satellite.
+    where: The beginning of the message: file, line, field and satellite.
     ephemeris_type: The type, as text from the file.
-    Raises ScenarioError if the type is that of another theory, such as SGP4-XP.
+    Raises ScenarioError if the type belongs to another theory, for example SGP4-XP.
     """
     if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
         return
@@ -151,9 +151,9 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 
 
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
-    """A remark if the epoch is on day 366 of a year that has 365 days; otherwise "".
+    """Return a remark if the epoch is on day 366 of a year with 365 days, or "".
 
-    Raises ScenarioError if the year has no such day, except for day 366.
+    Raises ScenarioError if the year does not have the day, except for day 366.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
     # Years 57 to 99 are 1957 to 1999, as in SGP4: the first satellite, Sputnik, was launched in 1957.
@@ -173,14 +173,14 @@ def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
 
 
 def _catalogue_number(text: str) -> int:
-    """Catalogue number in five columns. In Alpha-5, a letter (but not I or O) stands for the first two digits: A0000 is
-    100000."""
+    """Return the catalogue number in five columns. In Alpha-5, a letter (but not I or O) stands for the first two
+    digits: A0000 is 100000."""
     letter = _ALPHA_5.find(text[0])
     return int(text) if letter < 0 else (letter + 10) * 10_000 + int(text[1:])
 
 
 def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int) -> None:
-    """Reject a line whose length, columns or checksum are not those of a TLE; `which` is 1 or 2."""
+    """Reject a line whose length, columns or checksum are not a TLE's. `which` is 1 or 2."""
     if len(line) != _LENGTH:
         hint = COLUMNS
         if len(line) == _LENGTH - 1:

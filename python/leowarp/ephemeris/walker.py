@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walker patterns: circular Kepler orbits in P planes of S satellites, whose phases follow from F.
+"""The Walker patterns: circular Kepler orbits in P planes of S satellites, whose phases follow from F.
 
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
-plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The formula for the argument of latitude applies
-to stars and to deltas.
+plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The second formula applies to stars and to
+deltas.
 
 J. G. Walker, Satellite constellations, J. British Interplanetary Society 37, 1984 (i: t/p/f).
 """
@@ -23,15 +23,15 @@ from leowarp.ephemeris.frames import EcefMetres, EciMetres, turned_to_ecef_m
 class Walker:
     """A Walker pattern and its clock. Satellites are numbered plane by plane, beginning with plane 0.
 
-    planes, satellites_per_plane: P and S.
-    radius_m: Radius of the orbits, from the Earth's centre.
-    ascending_nodes_over_deg: Angle over which the ascending nodes are spread: 180 for a star, 360 for a delta.
-    phasing: Walker's F. Published sources often do not give F; each preset documents its value.
-    node_offset_rad: Right ascension of plane 0's ascending node.
-    mu_m3_per_s2, earth_rotation_rad_per_s: Gravitational parameter and rotation rate of the Earth; by default, the
-        parameter is that of WGS84.
-    start_ns: Time on the constellation's clock when the run's clock is 0.
-    greenwich_rad: Right ascension of Greenwich when the *constellation's* clock is 0.
+    planes, satellites_per_plane: The numbers P and S.
+    radius_m: The radius of the orbits, from the Earth's centre.
+    ascending_nodes_over_deg: The angle over which the ascending nodes are spread: 180 for a star, 360 for a delta.
+    phasing: Walker's F. Published sources often do not give F. Each preset documents its value.
+    node_offset_rad: The right ascension of plane 0's ascending node.
+    mu_m3_per_s2, earth_rotation_rad_per_s: The gravitational parameter and rotation rate of the Earth. By default, the
+        parameter is WGS84's.
+    start_ns: The time on the constellation's clock when the run's clock is 0.
+    greenwich_rad: The right ascension of Greenwich when the *constellation's* clock is 0.
     """
 
     planes: int
@@ -48,17 +48,18 @@ class Walker:
 
     @property
     def names(self) -> list[str]:
-        """Names ``s-PP-SS``, in the order of the positions."""
+        """The names ``s-PP-SS``, in the order of the positions."""
         return [f"s-{p:02d}-{s:02d}" for p in range(self.planes) for s in range(self.satellites_per_plane)]
 
     @property
     def period_s(self) -> float:
-        """Duration of one revolution in the inertial frame, s."""
+        """The duration of one revolution in the inertial frame, s."""
         # T = 2 pi sqrt(a^3 / mu)
         return 2.0 * math.pi * math.sqrt(self.radius_m**3 / self.mu_m3_per_s2)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
-        """Satellite positions in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Return the positions in ECI, m, at instants of the run's clock. The shape is (n, 3), or (k, n, 3) for k
+        instants."""
         # A formula gives each position from its time, without integration, so errors do not grow over a run.
         clock_s = self._clock_s(t_ns)
         plane = np.repeat(np.arange(self.planes), self.satellites_per_plane)
@@ -83,7 +84,8 @@ class Walker:
         return EciMetres(eci_m)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Satellite positions in ECEF at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
+        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3), or (k, n, 3) for k
+        instants."""
         greenwich_rad = self.greenwich_rad + self.earth_rotation_rad_per_s * self._clock_s(t_ns)
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 

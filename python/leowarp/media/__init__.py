@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The media, which carry packets. This package computes the routes and the timeline of a plan's medium.
 
-Each medium is a separate package, selected by the type of `plan.medium` (`registry`); all implement one protocol
+Each medium is a separate package, selected by the type of `plan.medium` (`registry`). All implement one protocol
 (`protocol.PlannedMedium`). Packages for later stages use only routes and timelines:
 
     routes = routes_of(plan, ephemeris_of(plan))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain: a row of links that never changes.
+"""The chain: a row of links that never changes.
 
 Chains serve calibration and tests, because formulas give the results of probes (design/leolink.md, docs/accuracy.md).
 """
@@ -20,14 +20,14 @@ from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
 class PlannedChain(PlannedMedium[Chain]):
-    """Hosts A and B at the ends of a row of routers."""
+    """A chain: hosts A and B at the ends of a row of routers."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path per direction; its delay is the sum of the propagation delays of all links."""
+        """Return one path per direction. Its delay is the sum of all links' propagation delays."""
         return row_routes(self.section.hops, self.section.hops * self.section.delay_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Links with constant rate, delay and loss; all events are at time 0."""
+        """Return links with constant rate, delay and loss. All events are at time 0."""
         chain = self.section
         link = LinkKind.shaped(self.plan, "isl", chain, "drain")
         events = row_events(self.plan, routes, link)
@@ -41,9 +41,9 @@ class PlannedChain(PlannedMedium[Chain]):
         return events.table(TimelineMetadata(warnings=[]))
 
     def likely_hops(self) -> int:
-        """Number of links between routers; the wires to the hosts have no delay and are not included."""
+        """Return the number of links between routers. The wires to the hosts have no delay and are not included."""
         return self.section.hops
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The chain's section, because all links of a chain have the same rate."""
+        """Return the chain's section, because all links of a chain have the same rate."""
         return (self.section,)

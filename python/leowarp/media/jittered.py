@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A jittered path: host A, router s1, host B, and an independent random delay for each packet to B.
+"""The jittered path: host A, router s1, host B, and a random delay for each packet to B.
 
 In the guest, the kernel's netem delays the packets, and a token bucket filter sends them, as in emulation studies
 (docs/concepts/links.md, "Jittered links"). This module computes netem's parameters and its table of delays.
@@ -41,7 +41,7 @@ ROUTER, A, B = range(3)
 
 
 def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
-    """Timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
+    """Return the timeline of a plan's ``[jittered]``, with the columns of `timeline.schema`.
 
     With the distribution ``table``, the metadata `jitter_table` holds the samples: ascending, mean 0, standard
     deviation 1.
@@ -77,8 +77,8 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
 
 def _link(path: Jittered) -> LinkKind:
-    """A link with discipline `jitter`: in each direction netem for delay and loss, and a token bucket filter for the
-    rate."""
+    """Return a link with discipline `jitter`. Each direction has netem for delay and loss, and a token bucket filter
+    for the rate."""
     return LinkKind(
         kind="wire",
         discipline="jitter",
@@ -98,8 +98,8 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """netem's table for the plan's distribution. If the user gives samples, their values are also returned (float64,
-    ascending, mean 0, standard deviation 1); the timeline's metadata takes them to the guest.
+    """Return netem's table for the plan's distribution, and the user's samples if there are any. The samples are
+    float64, ascending, mean 0, standard deviation 1. The timeline's metadata takes them to the guest.
 
     Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
@@ -121,10 +121,10 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Reject values that netem would change: netem silently limits its jitter, and sends a packet with a negative delay
+    """Reject values that netem would change. netem silently limits its jitter, and sends a packet with a negative delay
     at once.
 
-    `least` is the minimum of netem's table in standard deviations; the ideal distribution may have another minimum.
+    `least` is the minimum of netem's table in standard deviations. The ideal distribution may have another minimum.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)
@@ -146,10 +146,10 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 
 
 def samples(path: Path) -> NDArray[np.float64]:
-    """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
+    """Read the samples in a file: one number per line. Empty lines and lines that begin with # are ignored.
 
     Raises ScenarioError if the file cannot be read, or with file and line if a line is not a finite number.
-    Returns: float64 array of shape (n,). The samples are in the order and unit of the file; only the shape of their
+    Returns: A float64 array of shape (n,). The samples are in the order and unit of the file. Only the shape of their
         distribution is used (`jitter_tables.standardised`).
     """
     try:
@@ -178,17 +178,18 @@ _HINT = "jittered.table: one number a line, samples of the delay in any unit"
 
 
 class PlannedJittered(PlannedMedium[Jittered]):
-    """Hosts A and B with one router between them."""
+    """A jittered path: hosts A and B with one router between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path per direction, from the router to a host; its delay is the mean of the packets' random delays."""
+        """Return one path per direction, from the router to a host. Its delay is the mean of the packets' random
+        delays."""
         # Only the links from the router to the hosts have a delay.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """The timeline, in which all events are at time 0; see `jittered_timeline`."""
+        """Return the timeline, in which all events are at time 0 (`jittered_timeline`)."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The section itself; its rate is the rate towards B."""
+        """Return the section itself, whose rate is the rate towards B."""
         return (self.section,)

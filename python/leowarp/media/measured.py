@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured path: one link that follows a measurement.
+"""The measured path: one link that follows a measurement.
 
 The direction from A to B is the downlink, and the direction from B to A the uplink. With leolink, the guest gets a
 table for each direction before the run starts (events `capacity` and `channel`), exact to the nanosecond. With netem,
-the guest gets each change as an event at the time of the change.
+the guest gets each change as an event at its time.
 
 - A row of a table is valid from its time to the time of the next row. The last row is valid until the end of the run.
   Each probe gives the delay for the times that are nearer to it than to any other probe.
-- A round trip has two parts, one per direction; the second part is placed at the time when the answer passes the link
+- A round trip has two parts, one per direction. The second part is placed at the time when the answer passes the link
   (`timeline/recordings/rows.py`).
 - `run.start` is the time in the measurement at which the run begins.
 - While there is no connection, every packet is lost.
 
-`timeline.recordings` reads the files, with their formats and gaps; this module converts their rows to events.
+`timeline.recordings` reads the files, with their formats and gaps. This module converts their rows to events.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
 def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
-    """Timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
+    """Return the timeline of a plan's ``[measured]``, with the columns of `timeline.schema` and the metadata
+    `warnings`.
 
     Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
-    Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events instead.
+    Returns: The `capacity` and `channel` rows of both directions. With netem, they are `rate`, `delay` and `loss`
+        events.
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
@@ -94,15 +96,15 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """Capacity of the uplink for a table without a column for it: the capacity of the downlink. None if the measurement
-    is no CSV table, or if keys set a capacity, a rate or a file of the uplink."""
+    """Return the uplink's capacity for a table without a column for it: the downlink's capacity. None means that the
+    measurement is no CSV table, or that keys set a capacity, a rate or a file of the uplink."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
-    """Reject a table whose first row is later than the run's start, because the path before that row is unknown. `t_ns`
-    are the times of the rows, on the table's clock."""
+    """Reject a table whose first row is later than the run's start. The path before that row is unknown. `t_ns` are the
+    times of the rows, on the table's clock."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -112,8 +114,7 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Reject a trace of transmission opportunities that ends before the run ends, because its last row must not be
-    extended."""
+    """Reject a trace of transmission opportunities that ends before the run. Its last row must not be extended."""
     # Only a Mahimahi trace of opportunities has an end. In a table of rates, the last row is extended to the run's end,
     # with a warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
@@ -124,7 +125,8 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
-    """Times of the rows that apply in the run, on the run's clock (the first is 0), and the slice of these rows."""
+    """Return the times of the rows that apply in the run, and the slice of these rows. The times are on the run's
+    clock, and the first is 0."""
     # The last row before the run's start still applies; earlier rows do not.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
     # The slice always has at least one row: the last row of a table may be long before the run's start and still apply.
@@ -133,7 +135,7 @@ def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
 
 
 def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
-    """Delay and loss on the run's clock, with delays rounded as the plan specifies."""
+    """Return delay and loss on the run's clock, with delays rounded as the plan specifies."""
     t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
     return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
 
@@ -167,8 +169,8 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 
 
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
-    """Warnings for pings that do not begin at the host where the recorded round trips begin. Such pings meet the two
-    directions in the opposite order."""
+    """Return warnings for pings that do not begin at the host where the recorded round trips begin. These pings meet
+    the two directions in the opposite order."""
     return [
         f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
@@ -178,8 +180,8 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Warnings for tables whose last row must be extended to the run's end by more than the length of any other row.
-    Tables of probes are left out, because missing probes at the end are a gap."""
+    """Return warnings for tables whose last row must be extended by more than the length of any other row. Tables of
+    probes are left out, because missing probes at the end are a gap."""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
@@ -204,18 +206,18 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
 
 
 class PlannedMeasured(PlannedMedium[Measured]):
-    """Hosts A and B, joined by one link."""
+    """A measured path: hosts A and B, joined by one link."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         # The delay changes with each row of the measurement, so the path has no single delay.
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """The measurement, as a table for each direction; see `measured_timeline`."""
+        """Return the measurement as a table for each direction (`measured_timeline`)."""
         return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Mean downlink capacity; None: unlimited, at least at times."""
+        """Return the mean downlink capacity, or None if it is unlimited, at least at times."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
         capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If a table is large, only the rows of the run are read, and the timeline is the same as if the whole table were
-read."""
+"""A run reads only its own rows of a large table. The timeline is the same as from the whole table."""
 
 import dataclasses
 from pathlib import Path
@@ -24,7 +23,7 @@ def replay(file: Path, start_s: float, duration_s: float, **keys) -> Plan:
 
 
 def table_of(seed: int, rows: int, header: str, *, wall: bool) -> str:
-    """A table with rows 1 to 5 s apart, comments, blank lines, gaps and losses."""
+    """Return a table with rows 1 to 5 s apart, comments, blank lines, gaps and losses."""
     draw = np.random.default_rng(seed)
     lines = [header]
     t_ms = 1_700_000_000_000 if wall else 0

@@ -48,7 +48,7 @@ def events(resolved: Plan, *names: str) -> list[tuple]:
 
 
 def channel(resolved: Plan, a: str = "r0") -> list[tuple[float, float, float]]:
-    """Rows of the downlink (r0 > r1) or uplink: time in s, delay in ms, share lost."""
+    """Return the rows of the downlink (r0 > r1) or uplink: time in s, delay in ms, share lost."""
     return [
         (row["t_ns"] / S, row["delay_ns"] / MS, row["loss_ratio"])
         for row in timeline_of(resolved).to_pylist()
@@ -126,8 +126,8 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
-    """Output of ping -D; None is a lost probe; lines at the indexes in `without` are missing, as if a second ping had
-    been started later."""
+    """Return the output of ping -D. None is a lost probe. Lines at the indexes in `without` are missing, as after a
+    second ping."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -184,7 +184,8 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
 
 
 def irtt(*trips: tuple[int, str, int | None, int | None]) -> str:
-    """JSON of irtt with a round trip every 100 ms. Each trip is a tuple of rtt, lost, up and down; times are in us."""
+    """Return JSON of irtt with a round trip every 100 ms. Each trip is a tuple of rtt, lost, up and down. The times are
+    in us."""
     listed = []
     for number, (rtt_us, lost, up_us, down_us) in enumerate(trips):
         delay = {"rtt": rtt_us, "send": up_us, "receive": down_us} if lost == "false" else {}
@@ -225,7 +226,7 @@ def test_a_path_on_which_every_probe_was_lost_has_no_delay(tmp_path: Path) -> No
 
 
 def gap(folder: Path, **keys: Any) -> Plan:
-    """Probes 0.1 s apart until 0.4 s, then nothing until 2 s; no sequence numbers are missing."""
+    """Return a plan with probes 0.1 s apart until 0.4 s, and nothing until 2 s. No sequence numbers are missing."""
     text = pings([30.0] * 5 + [0.0] * 15 + [40.0] * 3, without=tuple(range(5, 20)))
     return measured(folder, text, duration_s=2.3, keys={"rtt": "down", **keys})
 
@@ -271,7 +272,7 @@ def test_rows_are_made_anew_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
-    """Each file restarts after its own length: three delays last 30 ms, the opportunities 5 ms."""
+    """Check that each file restarts after its own length. Three delays last 30 ms, the opportunities 5 ms."""
     files = {
         "capacity": named(tmp_path, "down.trace", "1\n1\n5\n"),
         "file_up": named(tmp_path, "up.txt", "7\n7\n9\n"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to the class that plans it. The only other list of media is in
+"""The map from the type of `plan.medium` to the class that plans it. The only other list of media is in
 `scenario.media.medium`."""
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Module and class of each medium, by the section's type. A module is imported only when a plan uses its medium,
+"""The module and class of each medium, by the section's type. A module is imported only when a plan uses its medium,
 because importing all six takes 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
-    """The plan's medium, as an instance of its class in this package.
+    """Return the plan's medium, as an instance of its class in this package.
 
-    The class is selected by the type of the section. A medium that is in the union of `scenario.medium` but not in this
-    table causes a KeyError with the first plan that uses it.
+    A medium that is in the union of `scenario.medium` but not in this table causes a KeyError.
     """
     package, name = _PLANNED[type(plan.medium)]
     medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
@@ -40,9 +39,9 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
 
 
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
-    """Routes for a plan's packets; see `PlannedMedium.routes`.
+    """Return the routes for a plan's packets (`PlannedMedium.routes`).
 
-    ephemeris: Ephemeris of the same plan; None for a plan without a constellation.
+    ephemeris: The ephemeris of the same plan, or None for a plan without a constellation.
     Raises ValueError if the plan has a constellation but no ephemeris is given.
     Raises ScenarioError if two communicating stations never have a path.
     """
@@ -52,10 +51,10 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 
 
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
-    """All changes of a plan's network, as events; see `PlannedMedium.timeline`.
+    """Return all changes of a plan's network as events (`PlannedMedium.timeline`).
 
-    ephemeris, routes: Ephemeris and routes of the same plan; computed if they are None.
-    Returns: Columns as in `timeline.schema`, sorted by time and by rank within an instant.
+    ephemeris, routes: The ephemeris and routes of the same plan. They are computed if they are None.
+    Returns: The columns as in `timeline.schema`, sorted by time and by rank within an instant.
     Raises ScenarioError if a file named in the plan cannot be read or does not fit the run, or two communicating
         stations never have a path.
     """
@@ -68,8 +67,7 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Raise an error if the plan is too large, or if `timeline_of` would reject it; see `check_extent` and
-    `PlannedMedium.check`.
+    """Raise an error if the plan is too large, or if `timeline_of` would reject it.
 
     Raises ScenarioError for the same reasons as `check_extent`, `PlannedMedium.check` and `timeline_of`.
     """

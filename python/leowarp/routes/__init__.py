@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Visibility and routes: rules for links, shortest paths, and `Routes`, which holds the routes of any medium."""
+"""The visibility and routes: rules for links, shortest paths, and `Routes`, which holds the routes of any medium."""
 
 from leowarp.routes.fixed import fixed_routes
 from leowarp.routes.last_hop import LastHop

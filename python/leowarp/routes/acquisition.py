@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links between satellites that are unusable for some time after the route update at which the key `rule` first
-includes them."""
+"""The links between satellites that are unusable for some time after a rule first includes them."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from leowarp.scenario.schema import Plan
 class Acquisition:
     """A link that a path begins to use before the link is available.
 
-    a, b: Nodes of the link, where a < b.
-    begin_ns, end_ns: Times at which a path begins to use the link, and at which the link is available.
+    a, b: The nodes of the link, where a < b.
+    begin_ns, end_ns: The times at which a path begins to use the link, and at which the link is available.
     """
 
     a: int
@@ -30,11 +29,10 @@ class Acquisition:
 
 @dataclass(frozen=True, kw_only=True)
 class AcquisitionTimes:
-    """Acquisition times of new links, by class of link.
+    """The acquisition times of new links, by class of link.
 
-    planes: Int array of shape (n,). Number of each satellite's orbital plane; satellites with the same number are in
-        the same plane, and -1 means an unknown plane.
-    in_plane_ns, between_planes_ns: Acquisition time of a link within a plane, and of a link between two planes.
+    planes: The orbital plane of each satellite, int array of shape (n,). -1 means an unknown plane.
+    in_plane_ns, between_planes_ns: The acquisition time of a link within a plane, and of a link between two planes.
     """
 
     planes: NDArray[np.intp]
@@ -43,7 +41,7 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """The times of a plan. The planes of the satellites may be unknown if the time within a plane equals the time
+        """Return the acquisition times of a plan. The planes may be unknown if the time within a plane equals the time
         between planes."""
         isl, sky = plan.isl, plan.constellation
         between_ns = (
@@ -61,9 +59,9 @@ class AcquisitionTimes:
         return cls(planes=planes, in_plane_ns=isl.acquisition_ns, between_planes_ns=between_ns)
 
     def of_links_ns(self, links: Pairs) -> NDArray[np.int64]:
-        """Acquisition time of each link, ns, shape (m,).
+        """Return the acquisition time of each link, ns, shape (m,).
 
-        links: int array of shape (m, 2)
+        links: An int array of shape (m, 2)
         """
         plane = self.planes[links]
         is_within = (plane[:, 0] == plane[:, 1]) & (plane[:, 0] >= 0)
@@ -71,10 +69,10 @@ class AcquisitionTimes:
 
 
 class Acquired:
-    """Stores, between route updates, the time at which each link of a rule becomes available. Links that exist at the
+    """The time at which each link of a rule becomes available, stored between route updates. Links that exist at the
     first update are available at once.
 
-    times: Acquisition times of new links.
+    times: The acquisition times of new links.
     """
 
     def __init__(self, times: AcquisitionTimes) -> None:
@@ -84,10 +82,10 @@ class Acquired:
         self._told: set[tuple[int, int, int]] = set()
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
-        """Time at which each link is available, ns, shape (m,). The caller must call `ready_ns` exactly once per route
+        """Return the time at which each link is available, ns, shape (m,). Call this method exactly once per route
         update, in order of time.
 
-        links: int array of shape (m, 2). All links that the rule includes, sorted.
+        links: All links that the rule includes, sorted, int array of shape (m, 2).
         """
         codes = links[:, 0].astype(np.int64) * self._satellites + links[:, 1]
         if self._codes is None:
@@ -100,10 +98,10 @@ class Acquired:
         return ready_ns
 
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
-        """Links that paths use from this update on, but that are not available yet; each link is listed once.
+        """Return the links that paths use from this update on, but that are not available yet.
 
-        used: int array of shape (m, 2). The links on paths, from `observed.links_of`. A path that stays in use may
-            contain a link that the rule no longer includes; this link counts as available.
+        used: The links on paths, from `observed.links_of`, int array of shape (m, 2). A path that stays in use may
+            contain a link that the rule no longer includes. This link counts as available.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of new links: satellites are in the same plane if their names have the same plane number."""
+"""The classes of new links. Satellites are in the same plane if their names have the same plane number."""
 
 import dataclasses
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dishes: stations that use one satellite at a time, according to the schedule of their access network."""
+"""The dishes: stations that use one satellite at a time, according to the schedule of their access network."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 class Dish:
     """The satellites that a dish uses during a run.
 
-    station: Index of the station among all stations.
-    begin_ns: int64 array of shape (k,). Times of the dish's reconfigurations on the run's clock, ascending; the first
-        is at or before 0.
-    satellites: int array of shape (k,). The satellite that the dish uses from each time in `begin_ns` on.
-    fixed_ns: One-way delay of the ground link in addition to the propagation delay.
+    station: The index of the station among all stations.
+    begin_ns: The times of the dish's reconfigurations on the run's clock, ascending, int64 array of shape (k,). The
+        first is at or before 0.
+    satellites: The satellite that the dish uses from each time in `begin_ns` on, int array of shape (k,).
+    fixed_ns: The one-way delay of the ground link in addition to the propagation delay.
     """
 
     station: int
@@ -26,10 +26,10 @@ class Dish:
     fixed_ns: int
 
     def seen(self, t_ns: NDArray[np.int64], satellites: int) -> NDArray[np.bool_]:
-        """Mask of shape (len(t_ns), satellites): the satellite in use at each instant."""
+        """Return a mask of shape (len(t_ns), satellites): the satellite in use at each instant."""
         now = self.satellites[np.searchsorted(self.begin_ns, t_ns, side="right") - 1]
         return np.asarray(now[:, None] == np.arange(satellites))
 
     def is_reconfigured(self, t_ns: int) -> bool:
-        """Whether a slot of the dish begins at this instant."""
+        """Return whether a slot of the dish begins at this instant."""
         return bool((self.begin_ns == t_ns).any())

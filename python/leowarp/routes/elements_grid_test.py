@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid of orbital elements is compared with the +Grid of the Walker pattern from which the elements were made."""
+"""The +Grid of orbital elements equals the +Grid of the Walker pattern from which the elements were made."""
 
 import dataclasses
 from pathlib import Path
@@ -28,7 +28,7 @@ def sky_of(constellation: Constellation) -> Ephemeris:
 
 
 def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]:
-    """Links, as pairs of the numbers in the satellites' names, and the position of each satellite."""
+    """Return the links as pairs of the numbers in the satellites' names, and each satellite's position."""
     number = np.array([int(name.removeprefix("S-")) for name in sky.names])
     here_m = sky.positions_ecef_m(t_ns)
     pairs = np.sort(number[isl_rule(plan(isl=isl), sky).pairs(here_m)], axis=1)
@@ -38,7 +38,7 @@ def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]
 
 
 def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
-    """Links of the Walker pattern, if its satellites are at the positions that SGP4 computes."""
+    """Return the links of the Walker pattern, with its satellites at SGP4's positions."""
     one = plan(Constellation(shells=(shell,)), isl=isl)
     sky = ephemeris_of(one)
     assert sky is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of a medium with one path per direction that never changes."""
+"""The routes of a medium with one path per direction that never changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def fixed_routes(
     paths: tuple[Path, Path],
     delays_ns: tuple[int | None, int | None],
 ) -> Routes:
-    """Routes with one path in each direction, for the whole run.
+    """Return routes with one path in each direction, for the whole run.
 
-    stations: (str, str). Names of the two stations: source and destination of the forward path.
-    paths: (Path, Path). The path from the first station to the second one and the path back, as indexes into `nodes`.
-    delays_ns: (int or None, int or None). One-way delay of each path, ns; None if the delay is only in the timeline.
-    Returns: Routes with one update, at time 0, which has two rows and no change. If a delay is None, the summary has no
+    stations: The names of the source and destination of the forward path.
+    paths: The forward path and the path back, as indexes into `nodes`.
+    delays_ns: The one-way delay of each path, ns, or None if the delay is only in the timeline.
+    Returns: The routes with one update, at time 0, with two rows and no change. If a delay is None, the summary has no
         `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}

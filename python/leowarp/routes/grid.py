@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid: each satellite has links to its two neighbours in its own plane and to one satellite in each adjacent
-plane."""
+"""The +Grid: each satellite has two links in its own plane and one link to each adjacent plane."""
 
 from __future__ import annotations
 
@@ -16,24 +15,24 @@ from leowarp.ephemeris import EcefMetres
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
-    """Planes, slots in each plane, and the links between slots.
+    """The planes, the slots in each plane, and the links between slots.
 
     In its own plane a satellite has links to the slots before and behind it. A satellite has one link to the next
-    plane, to the slot that is nearest in phase. If two slots are equally near, the slot ahead is used. A link exists
-    only if a satellite is in both slots. If two planes have different numbers of slots, each slot of the plane with
-    fewer slots has one partner in the other plane.
+    plane, to the slot nearest in phase. If two slots are equally near, the slot ahead is used. A link exists only if a
+    satellite is in both slots. In planes with different numbers of slots, each slot of the plane with fewer slots has
+    one partner.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
     a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean
-    distance of these links. If several k give the same mean distance, the smallest of them is used.
+    distance of these links. If several k give the same mean distance, the smallest is used.
 
-    slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for a slot
-        without a satellite. The slots of a plane are evenly spaced.
-    beside: sequence of (int, int, float). Pairs of linked planes: a plane, the next plane, and the phase by which slot
-        0 of the next plane is ahead of slot 0 of the first-named plane. The phase is measured in slots of the next
+    slots: The satellite in each slot, with one int array per plane, in the order of flight. -1 means an empty slot. The
+        slots of a plane are evenly spaced.
+    beside: The pairs of linked planes, as (int, int, float): a plane, the next plane, and a phase. Slot 0 of the next
+        plane is ahead of slot 0 of the first-named plane by this phase. The phase is measured in slots of the next
         plane.
-    seams: sequence of (int, int). The last and the first plane of each star that has links across its seam.
-    polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
+    seams: The last and the first plane of each star that has links across its seam.
+    polar_cutoff_deg: The geocentric latitude above which no end of a link between planes may be.
     """
 
     slots: Sequence[NDArray[np.intp]]
@@ -52,11 +51,11 @@ class Grid:
         seam: bool,
         polar_cutoff_deg: float | None,
     ) -> Grid:
-        """The grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
+        """Return the grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
 
         Slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). The plane after the
         last plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, the
-        plane after the last plane is also plane 0, but the seam lies between the two planes.
+        plane after the last plane is also plane 0, but the seam lies between them.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
         # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.
@@ -69,7 +68,7 @@ class Grid:
         )
 
     def pairs(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
-        """All links at an instant, shape (m, 2): each row has the smaller index first, and rows are sorted."""
+        """Return all links at an instant, shape (m, 2). Each row has the smaller index first, and rows are sorted."""
         across = [self._across_seam(satellites_m, last, first) for last, first in self.seams]
         between = np.concatenate([self._between_planes, *across])
         # Links across seams are links between planes, so the polar cut-off applies to them as well.
@@ -80,7 +79,7 @@ class Grid:
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether the polar cut-off allows each link. Links within a plane are always allowed."""
+        """Return whether the polar cut-off allows each link. Links within a plane are always allowed."""
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
         plane = np.full(len(satellites_m), -1)
@@ -94,14 +93,14 @@ class Grid:
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Pairs of each satellite and the one in the next slot of its plane, shape (m, 2). A plane of two slots gives
-        the same pair twice; a plane of one slot gives none."""
+        """The pairs of each satellite and the one in the next slot of its plane, shape (m, 2). A plane of two slots
+        gives the same pair twice. A plane of one slot gives none."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
     @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
-        """Pairs of each satellite and its partner in the next plane, shape (m, 2), without pairs across seams."""
+        """The pairs of each satellite and its partner in the next plane, shape (m, 2), without pairs across seams."""
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
@@ -117,10 +116,10 @@ class Grid:
         return np.concatenate(links)
 
     def _across_seam(self, satellites_m: EcefMetres, last: int, first: int) -> NDArray[np.intp]:
-        """Links between the last and the first plane of a star at the current positions, shape (m, 2).
+        """Return the links between the last and the first plane of a star, shape (m, 2).
 
-        The two planes fly in opposite directions, so partners change: k changes by one whenever the satellites have
-        moved by half a slot.
+        The two planes fly in opposite directions, so k changes by one whenever the satellites have moved by half a
+        slot.
         """
         # The plane with fewer slots is `a`, because each of its slots gets one partner.
         a, b = sorted((self.slots[last], self.slots[first]), key=len)
@@ -137,6 +136,5 @@ class Grid:
 
 
 def _of_both(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Pairs of the satellites at the same positions of `a` and `b`, shape (m, 2), without pairs in which a slot is
-    empty."""
+    """Return the pairs of satellites at the same positions of `a` and `b`, shape (m, 2), without empty slots."""
     return np.column_stack([a, b])[(a >= 0) & (b >= 0)]

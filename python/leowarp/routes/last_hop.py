@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes over a constellation whose last hop is a link of the medium: the choice of the last satellite, and the delay
-of the last hop."""
+"""The routes over a constellation whose last hop is a link of the medium: the last satellite, and the last hop's
+delay."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from leowarp.ephemeris import EcefMetres, Stations
 from leowarp.routes.paths import Path
 
 TERMINAL = 0
-"""Index of the station at the last hop; the other station is the gateway."""
+"""The index of the station at the last hop. The other station is the gateway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
     """A link of the medium that replaces the ground link to the terminal.
 
-    rule: Rule by which the last satellite is chosen among those that the terminal sees: kept, highest or shortest.
-    leaving_ns, arriving_ns: One-way delay of the link from the terminal, and smallest possible one-way delay to the
-        terminal. Both delays include the propagation delay, and thus replace the delay that follows from the link's
-        length.
+    rule: The rule that chooses the last satellite among those that the terminal sees: kept, highest or shortest.
+    leaving_ns, arriving_ns: The one-way delay from the terminal, and the smallest one-way delay to it. Both delays
+        include the propagation delay. They replace the delay that follows from the link's length.
     """
 
     rule: str
@@ -31,9 +30,9 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """Index (from 0) of the last hop among the links of a path, and its one-way delay in ns.
+        """Return the last hop's index (from 0) among the links of a path, and its one-way delay in ns.
 
-        satellites: Number of satellites; nodes with this number or a larger one are stations.
+        satellites: The number of satellites. Nodes with this number or a larger one are stations.
         path: A path from the terminal or to the terminal.
 
         >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
@@ -45,7 +44,7 @@ class LastHop:
 
 
 class LastSatellite:
-    """Chooses the satellite that the terminal uses among those that it sees, at each route update.
+    """A chooser of the satellite that the terminal uses at each route update.
 
     With the rule ``kept``, as in ns-2, a terminal looks for another satellite when the current one is below the mask
     (sat-hand.cc, ``TermLinkHandoffMgr::handoff``). ns-2 first tries the next satellite of the same plane.
@@ -56,14 +55,13 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Mask of the satellites over which a route may end: one of the visible ones, none, or (``shortest``) all
-        visible ones.
+        """Return a mask of the satellites over which a route may end. It has one of the visible ones, none, or
+        (``shortest``) all visible ones.
 
-        Call this method exactly once for each route update, in order, because each choice depends on the previous
-        choice.
+        Call this method exactly once for each route update, in order, because each choice depends on the previous one.
 
-        seen: bool array of shape (n,). Whether each satellite is above the terminal's mask now.
-        satellites_m: float64 array of shape (n, 3), m
+        seen: Whether each satellite is above the terminal's mask now, bool array of shape (n,).
+        satellites_m: A float64 array of shape (n, 3), m
         """
         if self._rule == "shortest":
             return seen

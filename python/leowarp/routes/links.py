@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Visibility: the rules for links between satellites and for ground links, and the delays of links."""
+"""The visibility rules for links between satellites and for ground links, and the delays of links."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 _TINY_M2 = 1e-30
 
 Pairs = NDArray[np.intp]
-"""Pairs of satellites, shape (m, 2): each row has the smaller index first, and rows are sorted."""
+"""The pairs of satellites, shape (m, 2). Each row has the smaller index first, and rows are sorted."""
 
 
 class IslRule(Protocol):
     """A rule for links between satellites."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """All links at an instant.
+        """Return all links at an instant.
 
         satellites_m: float64 array of shape (n, 3), m
-        Returns: int array of shape (m, 2). Each link is listed once, with the smaller index first, and rows are sorted:
-            equal positions give equal arrays.
+        Returns: An int array of shape (m, 2). Each link is listed once, with the smaller index first. Rows are sorted,
+            so equal positions give equal arrays.
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether a path may continue to use each link: range, line of sight and latitude are checked.
+        """Return whether a path may continue to use each link. Range, line of sight and latitude are checked.
 
         satellites_m: float64 array of shape (n, 3), m
-        pairs: int array of shape (m, 2)
-        Returns: bool array of shape (m,)
+        pairs: An int array of shape (m, 2)
+        Returns: A bool array of shape (m,)
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sight:
-    """Condition that the line of sight between two satellites has a minimum distance from the Earth's centre.
+    """The condition that the line of sight keeps a minimum distance from the Earth's centre.
 
     clear_radius_m: The minimum distance: the Earth's radius plus `isl.grazing_height`, below which a beam would graze
         the atmosphere.
@@ -54,7 +54,7 @@ class Sight:
     clear_radius_m: float
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether the two satellites of each pair see each other; bool of shape (m,)."""
+        """Return whether the two satellites of each pair see each other, as bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
         # The point of the line that is nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 limited
         # to [0, 1].
@@ -65,19 +65,19 @@ class Sight:
 
 @dataclass(frozen=True, kw_only=True)
 class RangeRule:
-    """Rule that links any two satellites whose distance is at most `max_range_m`.
+    """A rule that links any two satellites whose distance is at most `max_range_m`.
 
     The study's emulator (Frederiksen et al. 2024) uses 3000 km and does not limit a satellite's number of links.
 
-    sight: Condition for the line of sight; None: only the distance is checked.
+    sight: The condition for the line of sight. None means that only the distance is checked.
     """
 
     max_range_m: float
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. A tree finds near pairs, because checking all 1.25 million pairs of 1584 satellites
-        would be slow."""
+        """Return the pairs as in `IslRule.pairs`. A tree finds near pairs, because a check of all 1.25 million pairs of
+        1584 satellites would be slow."""
         from scipy.spatial import KDTree
 
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
@@ -93,29 +93,29 @@ class RangeRule:
 
 @dataclass(frozen=True, kw_only=True)
 class GridRule:
-    """Rule that links each satellite to its four neighbours in a grid of planes and slots."""
+    """A rule that links each satellite to its four neighbours in a grid of planes and slots."""
 
     grid: Grid
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`; the result contains the links of the grid whose line of sight is free."""
+        """Return the links of the grid whose line of sight is free, as in `IslRule.pairs`."""
         pairs = self.grid.pairs(satellites_m)
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. A link across the seam may stay even if the method `pairs` now gives its satellites
-        other partners."""
+        """See `IslRule.holds`. A link across the seam may stay even if `pairs` now gives its satellites other
+        partners."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithinShells:
-    """A separate rule for each shell; satellites of different shells have no links.
+    """A separate rule for each shell. Satellites of different shells have no links.
 
-    rules: One rule per shell, which numbers the satellites of its shell from 0.
-    satellites: Number of satellites in each shell, in the order of the positions.
+    rules: One rule per shell. It numbers the satellites of its shell from 0.
+    satellites: The number of satellites in each shell, in the order of the positions.
     """
 
     rules: tuple[IslRule, ...]
@@ -144,7 +144,7 @@ class WithinShells:
 
 @dataclass(frozen=True, kw_only=True)
 class NoIsl:
-    """Rule without links between satellites: each path has a single satellite."""
+    """A rule without links between satellites. Each path has a single satellite."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         return np.empty((0, 2), dtype=np.intp)
@@ -155,18 +155,18 @@ class NoIsl:
 
 @dataclass(frozen=True, kw_only=True)
 class FewTerminals:
-    """Rule that limits each satellite to `terminals` links, the nearest ones of another rule.
+    """A rule that limits each satellite to the `terminals` nearest links of another rule.
 
-    Links are considered from the shortest to the longest (links of equal length, to the millimetre, by satellite
-    index). A link is accepted if both of its satellites still have a free terminal.
+    Links are considered from the shortest to the longest. Equal lengths, to the millimetre, are ordered by satellite
+    index. A link is accepted if both of its satellites still have a free terminal.
     """
 
     rule: IslRule
     terminals: int
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. The result is the same as if links were considered one after another, the shortest link
-        first."""
+        """Return the pairs as in `IslRule.pairs`. The result is the same as if links were considered one after
+        another."""
         pairs = self.rule.pairs(satellites_m)
         # Walker patterns have many links of equal length. Lengths are rounded to the millimetre, so that rounding
         # errors do not determine the order of links with equal lengths.
@@ -186,16 +186,17 @@ class FewTerminals:
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether the underlying rule allows each link: a link in use stays, even if a nearer satellite appears."""
+        """Return whether the underlying rule allows each link. A link in use stays, even if a nearer satellite
+        appears."""
         return self.rule.holds(satellites_m, pairs)
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Links that are accepted from `left`, which is sorted by length. `free` contains the number of free terminals of
+    """Return the accepted links of `left`, which is sorted by length. `free` contains the number of free terminals of
     each satellite, and is reduced.
 
-    A plain loop would give the same result: it takes the shortest link first, and accepts a link if both satellites
-    have a free terminal. This function needs only a few numpy operations.
+    The result is the same as in a plain loop from the shortest link on, but the function needs only a few numpy
+    operations.
     """
     kept = []
     while len(left):
@@ -210,8 +211,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each link of an ordered list: number of earlier links that share its end a, and number of earlier links that
-    share its end b; shape (m, 2)."""
+    """Return, for each link of an ordered list, the numbers of earlier links with its end a and with its end b, shape
+    (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
@@ -221,9 +222,9 @@ def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
-    """The rule of a plan's ``[isl]``.
+    """Return the rule of a plan's ``[isl]``.
 
-    ephemeris: Ephemeris of the same plan, in which planes and slots of orbital elements were found.
+    ephemeris: The ephemeris of the same plan, with the planes and slots of orbital elements.
     """
     isl, constellation = plan.isl, plan.constellation
     # Without links between satellites, both stations of a path must see the same satellite.
@@ -249,7 +250,7 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
 
 
 def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
-    """The rule for the +Grid of one Walker pattern."""
+    """Return the rule for the +Grid of one Walker pattern."""
     grid = Grid.walker(
         planes=shell.planes,
         satellites_per_plane=shell.satellites_per_plane,
@@ -262,7 +263,7 @@ def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
 
 
 def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
-    """The +Grid of a file of elements; each of its links connects satellites of the same shell."""
+    """Return the +Grid of a file of elements. Each link connects satellites of the same shell."""
     first = list(accumulate((len(shell.slots) for shell in shells), initial=0))
     numbered = list(zip(shells, first, strict=False))
     return Grid(
@@ -274,45 +275,43 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Satellites that a station reaches by the rule of ``[ground]`` and in a direction that is allowed for this
-    station.
+    """Return the satellites that a station reaches by the rule of ``[ground]`` in an allowed direction.
 
-    station: Index of the station.
+    station: The index of the station.
     satellites_m: float64 array of shape (..., 3), m
-    Returns: bool array of shape (...). With ``ground-range``, the sub-satellite point is within a great-circle
-        distance, as in the study's emulator; with ``min-elevation``, the satellite is at or above an angle over the
+    Returns: A bool array of shape (...). With ``ground-range``, the sub-satellite point is within a great-circle
+        distance, as in the study's emulator. With ``min-elevation``, the satellite is at or above an angle over the
         horizon.
     """
     return stations.is_free(station, satellites_m, within_rule(ground, stations, station, satellites_m))
 
 
 def within_rule(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Satellites that a station reaches by the rule of ``[ground]``, whatever directions are allowed for the
-    station."""
+    """Return the satellites that a station reaches by the rule of ``[ground]``, in any direction."""
     if ground.rule == "ground-range":
         return np.asarray(stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m)
     return np.asarray(stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg)
 
 
 def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:
-    """Straight distances between pairs of nodes, m. Positions of shape (n, 3) give shape (m,), and positions of shape
-    (k, n, 3) give (k, m)."""
+    """Return the straight distances between pairs of nodes, m. Positions of shape (n, 3) give shape (m,), and positions
+    of shape (k, n, 3) give (k, m)."""
     along_m = positions_m[..., pairs[:, 1], :] - positions_m[..., pairs[:, 0], :]
     return np.sqrt(np.einsum("...i,...i->...", along_m, along_m))
 
 
 def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.bool_] | bool) -> NDArray[np.int64]:
-    """One-way delays of links as the guest gets them, ns: int64 in the shape of `length_m`.
+    """Return the one-way delays of links as the guest gets them, ns, as int64 in the shape of `length_m`.
 
-    A delay is the length divided by the speed of light, rounded to the nearest ns, or with ``network.delay_rounding =
-    "ceil-ms"`` up to whole ms. Ground links have the delay 0 with ``ground.delay = "zero"`` or ``network.endpoints =
-    "satellites"``.
+    A delay is the length divided by the speed of light, rounded to the nearest ns. With ``network.delay_rounding =
+    "ceil-ms"``, it is rounded up to whole ms. Ground links have the delay 0 with ``ground.delay = "zero"`` or
+    ``network.endpoints = "satellites"``.
 
-    The speed of light is that in vacuum, which is right for laser links. For radio, the refraction in the atmosphere is
-    neglected (about 2.3 m at the zenith, 8 ns).
+    The speed of light is the one in vacuum, which is right for laser links. For radio, the refraction in the atmosphere
+    is neglected (about 2.3 m at the zenith, 8 ns).
 
-    length_m: float64 array of any shape, m
-    is_ground: bool, or bool array that broadcasts to the shape of `length_m`. Whether each link is a ground link.
+    length_m: A float64 array of any shape, m
+    is_ground: Whether each link is a ground link, a bool or a bool array that broadcasts to the shape of `length_m`.
     """
     if plan.network.delay_rounding == "ceil-ms":
         # The emulator of Frederiksen et al. also rounds up: each hop has a `tc ... netem delay` in whole ms.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of paths between two route updates: the delays at each delay update, and links that leave their range."""
+"""The changes of paths between two route updates: the delays at each delay update, and links that leave their range."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""Number of instants that are computed at once. Their positions fit into the processor's L2 cache, as in
+"""The number of instants that are computed at once. Their positions fit into the processor's L2 cache, as in
 `over_constellation`."""
 
 
 class PathDelays:
-    """Lengths and delays of paths at any instant, and their extremes over a run.
+    """The lengths and delays of paths at any instant, and their extremes over a run.
 
-    last_hop: Last hop of the medium, whose delay replaces that of the ground link.
-    dishes: Dishes, whose ground links have a fixed delay in addition to propagation.
+    last_hop: The last hop of the medium, whose delay replaces the ground link's delay.
+    dishes: The dishes, whose ground links have a fixed delay in addition to propagation.
     """
 
     def __init__(
@@ -37,7 +37,8 @@ class PathDelays:
         self._fixed_ns = {self._satellites + dish.station: dish.fixed_ns for dish in dishes}
 
     def at(self, t_ns: int, paths: Sequence[Path | None]) -> list[tuple[float, int] | tuple[None, None]]:
-        """Length (m) and one-way delay (ns) of each path at an instant; (None, None) for a pair without a path."""
+        """Return the length (m) and one-way delay (ns) of each path at an instant. A pair without a path has (None,
+        None)."""
         found: list[tuple[float, int] | tuple[None, None]] = [(None, None)] * len(paths)
         for places, length_m, delay_ns in self._by_length(node_positions_m(self._ephemeris, t_ns), paths):
             for place, *values in zip(places, length_m.tolist(), delay_ns.tolist(), strict=True):
@@ -45,8 +46,8 @@ class PathDelays:
         return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-        """One-way delay between gateway and last satellite at each instant, (k,): the delay of the path minus that of
-        its last hop.
+        """Return the one-way delay between gateway and last satellite at each instant, (k,). It is the path's delay
+        minus the last hop's.
 
         Raises ValueError if the routes have no last hop of the medium (`last_hop` is None).
         """
@@ -60,13 +61,13 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Extremes and mean of the delay of each pair's forward path at the delay updates, and extremes of the number
-        of ISL hops.
+        """Return the extremes and mean of the forward paths' delays, and the extremes of the number of ISL hops. The
+        delays are taken at the delay updates.
 
-        t_ns: int64 array of shape (k,). Times of the route updates.
+        t_ns: The times of the route updates, int64 array of shape (k,).
         paths: k sequences of (Path or None)
-        Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`; empty
-            if there never is a path.
+        Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`. The
+            dict is empty if there never is a path.
         """
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
@@ -96,15 +97,14 @@ class PathDelays:
     def _by_length(
         self, nodes_m: EcefMetres, paths: Sequence[Path | None]
     ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
-        """Lengths (m) and delays (ns) of paths. Paths with the same number of links are computed together, because a
-        hundred stations have thousands of paths.
+        """Yield the lengths (m) and delays (ns) of paths. Paths with the same number of links are computed together,
+        because a hundred stations have thousands of paths.
 
         A path's delay is the sum of its links' delays, each rounded as in the guest.
 
-        nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
-        Yields: list of int, arrays of shape (places,) or (k, places). For each number of links, three results: indexes
-            of the paths in `paths`, lengths of these paths, and their delays. Entries of `paths` that are None are left
-            out.
+        nodes_m: A float64 array of shape (n, 3) or (k, n, 3), m
+        Yields: For each number of links, the indexes of its paths in `paths`, and the lengths and delays as arrays of
+            shape (places,) or (k, places). Entries of `paths` that are None are left out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
@@ -133,15 +133,16 @@ def leavings(
     plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
     dishes: Sequence[Dish] = (),
 ) -> list[Leaving]:  # fmt: skip
-    """Links in use that leave their rule's range before the next route update; this is checked at the delay updates.
+    """Return the links in use that leave their rule's range before the next route update. Links are checked at the
+    delay updates.
 
     A link is listed once for each route interval in which it leaves its range.
 
     rule: The plan's rule for links between satellites.
-    t_ns: int64 array of shape (k,). Times of the route updates.
-    dishes: Dishes, whose ground links are used to the end of each slot, even out of range.
-    Returns: Links in order of time. If `routing.leaving_links` is "keep", a link that leaves its range stays up and is
-        only counted.
+    t_ns: The times of the route updates, int64 array of shape (k,).
+    dishes: The dishes, whose ground links are used to the end of each slot, even out of range.
+    Returns: The links in order of time. If `routing.leaving_links` is "keep", a link that leaves its range stays up and
+        is only counted.
     """
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
@@ -178,8 +179,8 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """The links that are on any of the paths. Each link is listed once, with the smaller node first, sorted; shape (m,
-    2).
+    """Return the links that are on any of the paths. Each link is listed once, with the smaller node first, sorted,
+    shape (m, 2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]
@@ -189,12 +190,13 @@ def links_of(paths: Sequence[Path | None]) -> Pairs:
 
 
 def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
-    """Times of the delay updates, ns: 0, ``routing.link_interval``, ... before the end of the run."""
+    """Return the times of the delay updates, ns: 0, ``routing.link_interval``, ... before the end of the run."""
     return np.arange(0, plan.run.duration_ns, plan.routing.link_interval_ns, dtype=np.int64)
 
 
 def node_positions_m(ephemeris: Ephemeris, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-    """Positions of satellites, then of stations, in ECEF, m: (n + m, 3), or (k, n + m, 3) for k instants."""
+    """Return the positions of satellites and stations, in this order, in ECEF, m. The shape is (n + m, 3), or (k, n +
+    m, 3) for k instants."""
     satellites_m = ephemeris.positions_ecef_m(t_ns)
     stations_m = np.broadcast_to(
         ephemeris.stations.positions_ecef_m,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes over a constellation. At each route update, rules determine the links, and shortest paths over these links are
-computed.
+"""The routes over a constellation. At each route update, rules determine the links, and shortest paths over these links
+are computed.
 
 The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. A route update uses
 the satellites' positions at its own instant, even if no delay update is at that instant.
@@ -29,20 +29,20 @@ from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""Number of instants for which positions are computed at a time: 32 x 1584 satellites are 1.2 MB, which fits into the
-L2 cache."""
+"""The number of instants for which positions are computed at a time: 32 x 1584 satellites are 1.2 MB, which fits into
+the L2 cache."""
 
 
 def constellation_routes(
     plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None, dishes: Sequence[Dish] = ()
 ) -> Routes:
-    """The paths of packets at each route update.
+    """Compute the paths of packets at each route update.
 
-    last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
-    dishes: Stations that use one satellite at a time. If a dish is reconfigured between two route updates, only the
-        paths from and to this dish are computed again.
-    Returns: Routes with one row for each route update and each ordered pair with flows; `isl` is filled in only if
-        every link is to be instantiated.
+    last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
+    dishes: The stations that use one satellite at a time. If a dish is reconfigured between two route updates, only its
+        own paths are computed again.
+    Returns: The routes with one row for each route update and each ordered pair with flows. `isl` is filled in only if
+        every link is instantiated.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
         stations that communicate never have a path. Also raised if the routing has a margin although two pairs share a
         destination (`_check_margin`).
@@ -91,7 +91,7 @@ def constellation_routes(
 
 def _check_margin(plan: Plan, network: _Network) -> None:
     """Check that nodes can distinguish the packets of two paths if routes have a margin. Nodes forward by destination
-    only, so a path that is not the shortest may form a loop with another path to the same destination.
+    only. A path that is not the shortest may form a loop with another path to the same destination.
 
     Raises ScenarioError if a margin is set, and two pairs share a destination.
     """
@@ -109,8 +109,8 @@ def _check_margin(plan: Plan, network: _Network) -> None:
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
-    """Pairs of stations with a flow, each pair listed once, in the direction of its first flow; without flows, all
-    pairs."""
+    """Return each pair of stations with a flow once, in the direction of its first flow. Without flows, all pairs are
+    returned."""
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
@@ -126,11 +126,11 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Network:
-    """A plan's rules for links and paths, with the ephemeris to which they are applied.
+    """The rules of a plan for links and paths, with the ephemeris.
 
     rule: The plan's rule for links between satellites.
-    forward: list of (int, int). Pairs of stations that communicate, by index; each pair is listed once.
-    last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
+    forward: The pairs of stations that communicate, as (int, int) indexes. Each pair is listed once.
+    last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
     """
 
     plan: Plan
@@ -141,7 +141,8 @@ class _Network:
     dishes: Sequence[Dish]
 
     def updates_ns(self) -> NDArray[np.int64]:
-        """Times at which paths are computed: route updates, and reconfigurations of dishes that have flows."""
+        """Return the times at which paths are computed: route updates, and reconfigurations of dishes that have
+        flows."""
         run, interval_ns = self.plan.run, self.plan.routing.interval_ns
         t_ns = np.arange(0, run.duration_ns, interval_ns, dtype=np.int64)
         talking = self.talking_stations()
@@ -152,8 +153,7 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Indexes of the pairs whose paths stay the same at an instant at which only dishes of other pairs are
-        reconfigured."""
+        """Return the indexes of the pairs whose paths stay the same at a reconfiguration of other pairs' dishes."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -161,28 +161,30 @@ class _Network:
 
     @property
     def satellites(self) -> int:
-        """Number of satellites; nodes with this number or a larger one are stations."""
+        """The number of satellites. Nodes with this number or a larger one are stations."""
         return len(self.ephemeris.names)
 
     def ordered_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of nodes: each forward direction, followed by its return direction."""
+        """Return the pairs of nodes: each forward direction, followed by its return direction."""
         n = self.satellites
         return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
 
     def talking_stations(self) -> list[int]:
-        """Indexes of the stations with flows. Visible satellites are computed only for stations with flows."""
+        """Return the indexes of the stations with flows. Visible satellites are computed only for stations with
+        flows."""
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
-        """Links between satellites at an instant: all links of the rule, or only those that a shortest path may use.
+        """Return the links between satellites at an instant. They are all links of the rule, or only those that a
+        shortest path may use.
 
-        The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, the shortest
-        path is at most as long. The shortest path can therefore use only satellites inside an ellipsoid around the two
+        The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, it limits the
+        length of the shortest path. The shortest path can use only satellites inside an ellipsoid around the two
         stations.
 
-        satellites_m: float64 array of shape (n, 3), m
-        before: list of (Path or None), or None. Current paths, two per pair of stations.
-        Returns: int array of shape (m, 2). Rows are sorted as in `IslRule.pairs`.
+        satellites_m: A float64 array of shape (n, 3), m
+        before: The current paths, two per pair of stations, as a list of (Path or None), or None.
+        Returns: An int array of shape (m, 2). The rows are sorted as in `IslRule.pairs`.
         """
         plan = self.plan
         # With a rule for the last hop, the current path may end at a satellite that is no longer allowed. The length of
@@ -213,7 +215,7 @@ class _Network:
         return some[self.rule.pairs(EcefMetres(satellites_m[some]))]
 
     def _exists(self, satellites_m: EcefMetres, path: Path) -> bool:
-        """Whether all links of a path still satisfy their rules."""
+        """Return whether all links of a path still satisfy their rules."""
         for station, satellite in ((path[0], path[1]), (path[-1], path[-2])):
             here_m = EcefMetres(satellites_m[satellite])
             if not in_view(self.plan.ground, self.ephemeris.stations, station - self.satellites, here_m):
@@ -221,12 +223,12 @@ class _Network:
         return bool(self.rule.holds(satellites_m, _isl_of(path)).all())
 
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
-        """The network at an instant: nodes, links, and the cost of each link in the plan's metric.
+        """Return the network at an instant: nodes, links, and the cost of each link in the plan's metric.
 
-        satellites_m: float64 array of shape (n, 3), m
-        links: int array of shape (m, 2)
-        in_sight: dict of int to bool array of shape (n,). For each station with flows, a mask of the satellites that it
-            sees.
+        satellites_m: A float64 array of shape (n, 3), m
+        links: An int array of shape (m, 2)
+        in_sight: The mask of the satellites that each station with flows sees, as a dict of int to bool array of shape
+            (n,).
         """
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
@@ -251,7 +253,7 @@ class _Network:
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cost of ground links in the plan's metric (m, ns or links), in the shape of `length_m`."""
+        """Return the cost of ground links in the plan's metric (m, ns or links), in the shape of `length_m`."""
         if self.plan.routing.metric == "hops":
             return np.ones(len(length_m))
         if self.plan.routing.metric == "distance":
@@ -264,11 +266,11 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """The new path of each ordered pair. `before` has the current paths. Pairs whose indexes are in `kept` keep
-        their current path.
+        """Return the new path of each ordered pair. `before` has the current paths. Pairs whose indexes are in `kept`
+        keep their current path.
 
-        Returns: list of (Path or None). The paths are in the order of `ordered_pairs`; with ``routing.reverse =
-            "mirror"``, each return path is the reversed forward path.
+        Returns: A list of (Path or None) in the order of `ordered_pairs`. With ``routing.reverse = "mirror"``, each
+            return path is the reversed forward path.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
@@ -309,7 +311,7 @@ class _Network:
 
 
 def _isl_of(path: Path) -> NDArray[np.intp]:
-    """Links between satellites on a path, shape (m, 2), in the order of the path."""
+    """Return the links between satellites on a path, shape (m, 2), in the order of the path."""
     satellites = np.array(path[1:-1], dtype=np.intp)
     return np.column_stack([satellites[:-1], satellites[1:]])
 
@@ -317,7 +319,7 @@ def _isl_of(path: Path) -> NDArray[np.intp]:
 # Light travels 0.2998 m in 1 ns. Paths whose delays are equal in the timeline's whole nanoseconds are treated as
 # equally long. Costs in hops are whole numbers. A tolerance of one half of a hop makes floating-point errors harmless.
 _TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 0.5}
-"""Largest difference between costs that the tie rule treats as equal, in the unit of the metric (m, ns, links)."""
+"""The largest difference between costs that the tie rule treats as equal, in the unit of the metric (m, ns, links)."""
 
 
 def _described(
@@ -328,7 +330,7 @@ def _described(
     isl: list[NDArray[np.intp]] | None,
     watch: Sightings,
 ) -> Routes:
-    """The result from computed paths: routes with values, numbers, summary and warnings.
+    """Return the routes with values, numbers, summary and warnings for computed paths.
 
     Raises ScenarioError if two stations that communicate never have a path.
     """
@@ -388,8 +390,8 @@ def _described(
 def _forward(
     network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
 ) -> dict[str, int | float]:
-    """Extremes and mean of the delay between gateway and last satellite; empty for routes without a last hop of the
-    medium."""
+    """Return the extremes and mean of the delay between gateway and last satellite. The dict is empty without a last
+    hop of the medium."""
     path = next((now[0] for now in paths if now[0] is not None), None)
     if path is None or network.last_hop is None:
         return {}
@@ -400,7 +402,7 @@ def _forward(
 
 
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
-    """Time during which at least one pair has no path, ns.
+    """Return the time during which at least one pair has no path, ns.
 
     A time during which several pairs have no path is counted once.
     """
@@ -415,7 +417,7 @@ def _outages(
     pairs: list[tuple[int, int]],
     paths: Sequence[Sequence[Path | None]],
 ) -> Iterator[str]:
-    """Warnings about pairs that have no path after some of the updates.
+    """Yield warnings about pairs that have no path after some of the updates.
 
     Raises ScenarioError if a pair never has a path.
     """
@@ -452,7 +454,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Hint about the keys of `[isl]` that allow more links, depending on `isl.rule`."""
+    """Return a hint about the keys of `[isl]` that allow more links, depending on `isl.rule`."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of path changes. Only this module assigns the numbers."""
+"""The numbers of paths and of path changes. Only this module assigns the numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """Number of each pair's path after each route update, and number of the change if the path differs from the
-    previous one.
+    """The number of each pair's path after each route update, and the number of each change.
 
-    path_ids: list of k lists of (int or None). For each update and pair, the number of the pair's path; None if the
-        pair has no path.
-    change_ids: list of k lists of (int or None). For each update and pair, the number of the change, counted from 0 for
-        each pair; None if the path is that of the previous update. The path at the first update is not a change.
+    path_ids: The number of each pair's path, as k lists of (int or None), one per update. None means that the pair has
+        no path.
+    change_ids: The number of each change, from 0 for each pair, as k lists of (int or None). None means that the path
+        is the same as at the previous update. The path at the first update is not a change.
     """
 
     path_ids: list[list[int | None]]
@@ -27,8 +26,8 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """Numbers from given path ids. A new path id is a change even if the nodes are the same: an access link has one
-        path per slot.
+        """Return the numbers for given path ids. A new path id is a change even if the nodes are the same, because an
+        access link has one path per slot.
 
         >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
         [[None], [None], [0], [1], [2]]
@@ -49,7 +48,7 @@ class PathNumbers:
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
-        """Numbers from node sequences, which are numbered from 0 in order of first use, separately for each
+        """Return the numbers for node sequences. Paths are numbered from 0 in order of first use, separately for each
         destination.
 
         A path that is used again has the same number as before.
@@ -68,9 +67,9 @@ class PathNumbers:
 
 
 def with_change_ids(table: pa.Table) -> pa.Table:
-    """A routes table with the column `change_id`; if an older version wrote the table, the column is added.
+    """Return a routes table with the column `change_id`, which tables of older versions lack.
 
-    table: A routes table; its rows may be in any order of time.
+    table: A routes table. Its rows may be in any order of time.
     Returns: The same rows in the same order.
     """
     columns = set(table.column_names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the numbers of paths and of their changes."""
+"""The numbers of paths and of their changes."""
 
 import pyarrow as pa
 

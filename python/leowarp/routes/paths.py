@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shortest paths and the rule for ties.
+"""The shortest paths and the rule for ties.
 
 **The tie rule.** Paths are treated as equal if their cost is within 1 ns of delay of the minimum cost (0.2998 m of
 length; hops: exactly equal). If the current path is one of these equal paths, it remains in use. Otherwise, the equal
-path with the lexicographically smallest sequence of node ids is chosen. Satellites have the lowest ids, by index;
+path with the lexicographically smallest sequence of node ids is chosen. Satellites have the lowest ids, by index, and
 stations follow. Walker patterns have many equal paths. Without the tie rule, rounding errors would choose between equal
 paths, and each change of path reorders packets.
 
@@ -11,7 +11,7 @@ A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). The 
 a polar star meet at the poles. Over links of length 0, paths that are treated as equal would form loops.
 
 **Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host, and
-packets of other hosts do not pass it (no bent pipe in the middle of a path).
+packets of other hosts do not pass it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Path = tuple[int, ...]
-"""Node ids of a path: source station, satellites, destination station."""
+"""The node ids of a path: source station, satellites, destination station."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
     """The network at one instant: links and their costs.
 
-    satellites: Number of satellites; station j is node ``satellites + j``.
-    isl: csr_array of shape (satellites, satellites). Costs of the links between satellites, symmetric.
-    ground: sequence of (int array, float64 array). For each station, the numbers of the satellites that it sees,
-        ascending, and the cost of each ground link.
+    satellites: The number of satellites. Station j is node ``satellites + j``.
+    isl: The costs of the links between satellites, as a symmetric csr_array of shape (satellites, satellites).
+    ground: The satellites that each station sees, ascending, and the cost of each ground link, as (int array, float64
+        array) per station.
     """
 
     satellites: int
@@ -53,13 +53,13 @@ class Graph:
         cost: NDArray[np.float64],
         ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]],
     ) -> Graph:
-        """The graph from a list of links between satellites. Each link is listed once, with the smaller satellite
+        """Return the graph of a list of links between satellites. Each link is listed once, with the smaller satellite
         first.
 
-        pairs: int array of shape (m, 2)
-        cost: float64 array of shape (m,). Costs of the links, each above the tolerance of the tie rule (see
+        pairs: An int array of shape (m, 2)
+        cost: The costs of the links, float64 array of shape (m,), each above the tolerance of the tie rule (see
             `shortest`).
-        ground: sequence of (int array, float64 array). As the attribute `ground`.
+        ground: The ground links, as in the attribute `ground`.
         """
         # scipy.sparse is imported inside the function, because the import takes 0.1 s, and a chain needs no graph.
         from scipy.sparse import csr_array
@@ -69,11 +69,11 @@ class Graph:
         return Graph(satellites=satellites, isl=isl, ground=ground)
 
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
-        """Minimum cost from every satellite to each of some stations; paths never pass another station.
+        """Return the minimum cost from every satellite to each of some stations. Paths never pass another station.
 
-        stations: Indexes into `ground`.
-        limits: For each station, the largest cost that the search must cover: the cost of the current path, or inf.
-        Returns: float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
+        stations: The indexes into `ground`.
+        limits: The largest cost that the search must cover for each station: the cost of the current path, or inf.
+        Returns: A float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -98,7 +98,7 @@ class Graph:
         return costs
 
     def cost_of(self, path: Path) -> float:
-        """Cost of a path; inf if one of its links does not exist in this graph."""
+        """Return the cost of a path, or inf if one of its links does not exist in this graph."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
         for a, b in pairwise(path[1:-1]):
@@ -114,12 +114,13 @@ class Graph:
         current: Path | None,
         margin_ratio: float | None = 0.0,
     ) -> Path | None:
-        """The path from one station to another that the tie rule chooses; None if there is no path.
+        """Return the path from one station to another that the tie rule chooses, or None if there is no path.
 
-        to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
-        tolerance: Largest difference from the minimum cost at which a path is treated as equal to the cheapest path.
-        margin_ratio: The current path stays until its cost exceeds the minimum cost by more than this share. If None,
-            the current path stays until one of its links is gone.
+        to_destination: The row of `costs_to` for the destination, float64 array of shape (satellites,).
+        tolerance: The largest difference from the minimum cost at which a path is treated as equal to the cheapest
+            path.
+        margin_ratio: The share by which the current path's cost may exceed the minimum cost. With None, the current
+            path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
         """
         # The cost to the destination must fall by more than the tolerance at each hop of a path.
@@ -158,11 +159,11 @@ class Graph:
 
     @cached_property
     def _least_cost(self) -> float:
-        """Smallest cost of a link between satellites; inf if there are no links."""
+        """The smallest cost of a link between satellites, or inf if there are no links."""
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
-        """Costs of the links from a satellite: neighbour -> cost, with the smallest id first.
+        """Return the cost of each link from a satellite, by neighbour, with the smallest id first.
 
         A satellite has four neighbours, and for four numbers numpy is slower than Python.
         """
@@ -177,7 +178,7 @@ class Graph:
         return {}
 
     def _ground_cost(self, station: int, satellite: int) -> float:
-        """Cost of the link between a station and a satellite; inf if the graph has no such link."""
+        """Return the cost of the link between a station and a satellite, or inf if there is no link."""
         return self._of_stations[station].get(satellite, np.inf)
 
     @cached_property
@@ -186,10 +187,10 @@ class Graph:
 
 
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
-    """The paths that packets take if nodes forward by destination only.
+    """Return the paths that packets take if nodes forward by destination only.
 
     The tie rule can choose differently for two pairs of stations, so two paths to one destination may leave a common
-    node over different links. But a node has only one next hop for each destination: the next hop of the first path in
+    node over different links. A node has only one next hop for each destination: the next hop of the first path in
     `paths`. At each step, the cost to the destination falls by the link's cost minus the tolerance, so packets arrive.
     """
     # destination -> node -> next hop

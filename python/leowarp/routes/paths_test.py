@@ -13,8 +13,8 @@ Costs = dict[tuple[int, int], float]
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[int, Costs, list[dict[int, float]]]:
-    """Number of satellites, costs of links, and the satellites that each of three stations sees. There are few
-    different costs, so that many paths have equal costs."""
+    """Draw a number of satellites, costs of links, and the satellites that each of three stations sees. The few
+    different costs give many paths with equal costs."""
     n = draw(st.integers(1, 7))
     cost = st.sampled_from([1.0, 1.0, 2.0, 2.0004, 3.0])
     every = [(a, b) for a in range(n) for b in range(a + 1, n)]
@@ -34,7 +34,7 @@ def graph_of(n: int, links: Costs, seen: list[dict[int, float]]) -> Graph:
 
 
 def every_path(n: int, links: Costs, seen: list[dict[int, float]], source: int, destination: int) -> dict[Path, float]:
-    """Costs of all simple paths from one station to another over satellites, found by exhaustive search."""
+    """Return the costs of all simple paths between two stations over satellites, by exhaustive search."""
     costs: dict[Path, float] = {}
 
     def go(path: tuple[int, ...], cost: float) -> None:

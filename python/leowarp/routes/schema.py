@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of `10-routes.parquet`: name, type, unit, meaning."""
+"""The columns of `10-routes.parquet`: name, type, unit, meaning."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SCHEMA_VERSION = 1
 
 
 def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
-    """An Arrow field with unit and meaning of its column.
+    """Return an Arrow field with the unit and meaning of its column.
 
-    name: Name of the column; it ends in the unit.
-    doc: Meaning of the column; docs/reference/tables.md is made from these texts.
+    name: The name of the column, which ends in the unit.
+    doc: The meaning of the column. docs/reference/tables.md is made from these texts.
     nullable: Whether a value may be missing.
     """
     return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
@@ -25,11 +25,11 @@ def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool
 def table_schema(
     name: str, doc: str, columns: tuple[pa.Field, ...], metadata: Mapping[str, object] | None = None
 ) -> pa.Schema:
-    """An Arrow schema of a table.
+    """Return the Arrow schema of a table.
 
-    name, doc: Name and meaning of the table.
-    metadata: Further entries, written as JSON with sorted keys so that equal input gives equal bytes; read them with
-        `metadata.decode_metadata`.
+    name, doc: The name and meaning of the table.
+    metadata: The further entries, written as JSON with sorted keys, so that equal input gives equal bytes. Read them
+        with `metadata.decode_metadata`.
     """
     entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
     return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which satellites the stations see during a run and, for a station that sees none, the reason: its latitude, or too
-few satellites."""
+"""The satellites that the stations see during a run, and the reason if a station sees none: its latitude, or too few
+satellites."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """Satellites that each station has seen so far; for a station that has seen none, the nearest approach of a
-    satellite.
+    """The satellites that each station has seen so far. For a station without any, the nearest approach of a satellite
+    is kept.
 
-    ephemeris: Ephemeris of the same plan.
-    stations: Indexes of the stations with flows.
-    dishes: Dishes; a dish sees the satellite of its slot, whatever the rule of ``[ground]``.
+    ephemeris: The ephemeris of the same plan.
+    stations: The indexes of the stations with flows.
+    dishes: The dishes. A dish sees the satellite of its slot, whatever the rule of ``[ground]``.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
@@ -39,7 +39,7 @@ class Sightings:
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
     def views(self, satellites_m: EcefMetres, t_ns: NDArray[np.int64]) -> dict[int, NDArray[np.bool_]]:
-        """For each station with flows, a mask (k, n) of the satellites that it sees at each of the instants `t_ns`."""
+        """Return for each station with flows a mask (k, n) of the satellites that it sees at the instants `t_ns`."""
         stations = self._ephemeris.stations
         seen = {}
         for station, before in self._seen.items():
@@ -61,18 +61,18 @@ class Sightings:
         return seen
 
     def _note_hidden(self, station: int, satellites_m: EcefMetres) -> None:
-        """Record if a station that sees no satellite would see one if all directions were allowed."""
+        """Record whether a station without satellites would see one if all directions were allowed."""
         limited = self._ephemeris.stations.skies[station] is not None and station not in self._dishes
         if limited and within_rule(self._plan.ground, self._ephemeris.stations, station, satellites_m).any():
             self._hidden.add(station)
 
     def together(self, one: int, other: int) -> bool:
-        """Whether there is an instant at which each of two stations sees a satellite."""
+        """Return whether each of two stations sees a satellite at the same instant."""
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
-        """Raises ScenarioError if a station with flows never saw a satellite; the message gives the nearest approach
-        and the reason, and the hint gives possible changes."""
+        """Raise ScenarioError if a station with flows never saw a satellite. The message gives the nearest approach and
+        the reason, and the hint gives possible changes."""
         blind = [station for station in self._seen if station in self._blind]
         if not blind:
             return
@@ -105,7 +105,7 @@ class Sightings:
         )
 
     def _remedies(self, station: int) -> Iterator[str]:
-        """Changes of the scenario, each of which lets the station see a satellite."""
+        """Yield changes of the scenario, each of which lets the station see a satellite."""
         if self._plan.ground.rule == "ground-range":
             yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
         # If the highest satellite is below the horizon, no elevation mask helps.
@@ -125,12 +125,10 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """A station's geocentric latitude, and the smallest inclination of orbits at which the station would see
-        satellites.
+        """Return a station's geocentric latitude, and the smallest inclination at which it would see satellites.
 
         Returns: float, deg: the station's geocentric latitude.
-        Returns: int, deg: the smallest inclination; 0 if an existing orbit passes within the station's view, so that
-            the station sees a satellite at some times.
+        Returns: int, deg: the smallest inclination, or 0 if an existing orbit passes within the station's view.
         """
         # The plane of an orbit follows from two positions of its satellite; positions a minute apart are never
         # collinear with the Earth's centre.
@@ -155,8 +153,8 @@ class Sightings:
         return latitude_deg, int(np.ceil(np.min(lacking_deg)))
 
     def _first_ns(self, station: int) -> int | None:
-        """Time of the first route update at which the station sees a satellite, within a day of the run's start; None
-        if there is none."""
+        """Return the time of the first route update at which the station sees a satellite. None means that there is
+        none within a day of the run's start."""
         updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
         for begin in range(0, len(updates_ns), _AT_ONCE):
             now_ns = updates_ns[begin : begin + _AT_ONCE]
@@ -172,7 +170,7 @@ class Sightings:
 
 
 def limits_of(place: Station) -> str:
-    """The keys of a station that limit its view, for a message."""
+    """Return the keys of a station that limit its view, for a message."""
     limits = {
         "obstructions": place.obstructions is not None,
         "geostationary_separation": place.geostationary_separation_deg is not None,

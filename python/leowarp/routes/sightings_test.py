@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If a user follows the hint for a station that sees no satellite, the station sees one."""
+"""The hint for a station that sees no satellite. After the hint's change, the station sees one."""
 
 import dataclasses
 import re
@@ -21,7 +21,7 @@ BY_RANGE = Ground(rule="ground-range", max_ground_range_m=1_000e3)
 
 
 def hint_of(resolved: Plan) -> str | None:
-    """The hint of the error about station 0; None if the station sees a satellite."""
+    """Return the hint of the error about station 0, or None if the station sees a satellite."""
     sky = ephemeris_of(resolved)
     assert sky is not None
     watch = Sightings(resolved, sky, [0])
@@ -40,7 +40,7 @@ def sky_over(latitude_deg: float, ground: Ground, *, inclination_deg: float, pla
 
 
 def relaxed(resolved: Plan, hint: str) -> Plan:
-    """The plan after the change of `[ground]` that the hint proposes."""
+    """Return the plan after the change of `[ground]` that the hint proposes."""
     degrees, km = (re.search(rf'{key} = "([\d.]+) {unit}"', hint) for key, unit in (
         ("min_elevation", "deg"), ("max_ground_range", "km"),
     ))  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes as an object: the table of the run directory, and the same paths as node numbers for the timeline."""
+"""The routes as an object: the table of the run directory, and the same paths as node numbers for the timeline."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link in use that is out of its rule's range at a delay update. For each route update, a link is listed only at
-    its first such delay update.
+    """A link in use that is out of its rule's range at a delay update. A link is listed only at its first delay update
+    out of range in each route interval.
 
-    t_ns: Time of the delay update, on the run's clock.
-    a, b: Nodes at the two ends of the link, where a < b.
+    t_ns: The time of the delay update, on the run's clock.
+    a, b: The nodes at the two ends of the link, where a < b.
     """
 
     t_ns: int
@@ -32,19 +32,19 @@ class Leaving:
 
 @dataclass(frozen=True, kw_only=True)
 class Routes:
-    """Paths of packets, from one route update to the next.
+    """The paths of packets, from one route update to the next.
 
-    table: The content of `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
-    nodes: Names of the nodes: satellites by index, then stations (for a chain: its routers).
-    t_ns: int64 array of shape (k,). Times of the route updates.
-    pairs: list of (int, int). Ordered pairs (source, destination) of nodes that communicate.
-    paths: list of k lists of (Path or None). For each update, the path of each pair.
-    numbers: Numbers of the paths and of their changes.
-    isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule includes at each
-        update; only with ``network.instantiate = "all"``.
-    leavings: Links in use that left their range, sorted by time.
-    acquisitions: Links between satellites that paths use before the links are available.
-    summary: Numbers that describe the routes; their names end in the unit.
+    table: The content of `10-routes.parquet`. Its metadata has `summary` and `warnings` (JSON).
+    nodes: The names of the nodes: satellites by index, then stations (for a chain: its routers).
+    t_ns: The times of the route updates, int64 array of shape (k,).
+    pairs: The ordered pairs (source, destination) of nodes that communicate.
+    paths: The path of each pair, as k lists of (Path or None), one per update.
+    numbers: The numbers of the paths and of their changes.
+    isl: All links between satellites that the rule includes, as k int arrays of shape (m, 2), one per update. None
+        unless ``network.instantiate = "all"``.
+    leavings: The links in use that left their range, sorted by time.
+    acquisitions: The links between satellites that paths use before the links are available.
+    summary: The numbers that describe the routes. Their names end in the unit.
     """
 
     table: pa.Table
@@ -61,7 +61,7 @@ class Routes:
 
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
-    """Names of the nodes on each path: ``paths_of(table)[source, destination][path_id]``.
+    """Return the names of the nodes on each path: ``paths_of(table)[source, destination][path_id]``.
 
     A pair that never has a path has an empty dict.
 
@@ -78,12 +78,12 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """Values of a path at a route update, which the medium computes; they are columns of the routes table. Without a
-    path, all values are None.
+    """The values of a path at a route update. They are columns of the routes table. Without a path, all values are
+    None.
 
-    delay_ns: One-way delay of the path from this update on.
-    length_m: Length of the path; None also for media without a geometry.
-    old_delay_ns: At a change, the delay that the previous path would have with the satellites' current positions.
+    delay_ns: The one-way delay of the path from this update on.
+    length_m: The length of the path. Media without a geometry have None.
+    old_delay_ns: The delay that the previous path would have now, at a change.
     """
 
     delay_ns: int | None = None
@@ -102,15 +102,15 @@ def routes_table(
     summary: dict[str, int | float],
     warnings: Sequence[str],
 ) -> pa.Table:
-    """The routes table for k updates, with one row per update and pair.
+    """Return the routes table for k updates, with one row per update and pair.
 
-    ends: sequence of (str, str). Names of source and destination of each pair, as in the rows.
+    ends: The names of source and destination of each pair, as in the rows.
     t_ns: int64 array of shape (k,)
-    paths: k sequences of (Path or None). For each update, the path of each pair.
-    numbers: Numbers of the paths and of their changes.
+    paths: The path of each pair, as k sequences of (Path or None), one per update.
+    numbers: The numbers of the paths and of their changes.
     values: k sequences of PathValues
-    summary, warnings: Entries of the table's metadata.
-    Returns: Columns `schema.ROUTES`, sorted by time; rows of the same update are in the order of `ends`.
+    summary, warnings: The entries of the table's metadata.
+    Returns: The columns `schema.ROUTES`, sorted by time. Rows of the same update are in the order of `ends`.
     """
     rows = [
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completes a scenario: fills in presets and places, and checks rules that involve several keys."""
+"""The completion of a scenario: it fills in presets and places, and checks rules between keys."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from leowarp.scenario.workload.traffic import complete_traffic
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in values that follow from other keys, and report every broken rule to `problems`.
+    """Fill in the values that follow from other keys, and check the completed scenario.
 
-    draft: All sections, each decoded by itself; changed in place.
-    document: The root table of the text, whose line is used in messages about missing keys.
-    problems: Collects the mistakes; this function raises nothing.
+    draft: All sections, each decoded by itself. The function changes the draft in place.
+    document: The root table of the text. Messages about missing keys name its line.
+    problems: The list to which each mistake is added. The function raises nothing.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
@@ -80,10 +80,10 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """The type of the medium that the text gives.
+    """Return the type of the medium that the text gives.
 
-    A text with no medium, or with several, is a mistake that is reported to `problems`. After a mistake, the function
-    still returns the type of a medium, so that later checks find the other mistakes in the file.
+    A text with no medium, or with several, is a mistake. After a mistake, the function still returns a medium, so that
+    later checks find the other mistakes.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
@@ -130,9 +130,9 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
-    """Write a medium's defaults into other sections; a key that the text gives is not changed.
+    """Write a medium's defaults into other sections, without changing the keys of the text.
 
-    defaults: Section -> key -> value as a user would write it (`MediumSection.defaults`).
+    defaults: The values by section and key, as a user would write them (`MediumSection.defaults`).
     """
     for name, texts in defaults.items():
         section, known = draft.sections[name], keys(_DEFAULTED[name])
@@ -143,10 +143,9 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Check that stations have unique names and coordinates. A station has both coordinates from the text, or both from
-    the gazetteer.
+    """Check that all stations have unique names and coordinates.
 
-    To give only one of the two coordinates is a mistake, even for a place in the gazetteer.
+    One coordinate alone is a mistake, even for a place in the gazetteer.
     """
     # Traffic adds its own stations. If traffic adds no station, the mistakes in [traffic] have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
@@ -179,7 +178,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
-    """Check that a station's name is unique, and contains no character that has a meaning in the tables."""
+    """Check that a station's name is unique and contains no forbidden character."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
@@ -191,7 +190,7 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
     """Replace the scenario's stations by the two stations that the medium defines. The text of a plan may contain no
-    stations other than these two."""
+    other stations."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -212,7 +211,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
-    """Check that a pcapng file is requested only with `truth`, because nothing is captured without it."""
+    """Check that a pcapng file is requested only with `truth`. Without `truth`, nothing is captured."""
     observe = draft.sections["observe"]
     captured = value_of(observe, sections.Observe, "truth")
     if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
@@ -221,7 +220,7 @@ def _check_observe(draft: Draft, problems: Problems) -> None:
 
 
 def _check_network(draft: Draft, problems: Problems) -> None:
-    """Report queue limits that `link_model` does not support, and link rules that do not fit the satellites.
+    """Check the queue limits against `link_model`, and the link rules against the satellites.
 
     netem counts packets in flight and has no limit in bytes. leolink supports both limits, and counts only waiting
     packets (docs/concepts/links.md, netem instead).
@@ -253,8 +252,8 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Check the keys of route updates in which nodes switch one after another. If all nodes switch at once, the keys
-    have no effect. If nodes switch one after another, links must stay up during the switch."""
+    """Check the keys of staggered route updates. If all nodes switch at once, the keys have no effect. If nodes switch
+    one after another, links must stay up during the switch."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'
@@ -273,8 +272,8 @@ def _check_update(routing: Section, problems: Problems) -> None:
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
-    """Check that named hosts are stations, and that each sysctl is in the right section: for a network namespace, or
-    for the whole guest.
+    """Check that named hosts are stations, and that each sysctl is in the right section. The section is of a network
+    namespace, or of the whole guest.
     """
     stations = station_names(draft)
     # The name "" means the guest as a whole, not a station.
@@ -322,5 +321,5 @@ _DEFAULTED = {
     "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
-"""The tables use `a>b` for a direction and `host:NAME` for a host. A station name with one of the forbidden characters
-would be ambiguous in the tables, or in a file path."""
+"""The characters that a station name must not contain. The tables use `a>b` for a direction and `host:NAME` for a host.
+A name with such a character would be ambiguous in the tables, or in a file path."""

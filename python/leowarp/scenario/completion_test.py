@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defaults of other sections that differ if the medium is an access link."""
+"""The defaults of other sections that differ if the medium is an access link."""
 
 from leowarp.scenario import load, resolve
 from leowarp.scenario.document import _GOVERNS

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenario texts as trees in which every value keeps its origin, and the merging of layers of such trees.
+"""The tree of a scenario text, in which every value keeps its origin, and the merging of these trees.
 
-A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer replaces
-single keys of tables, and whole lists. Some keys govern others: `preset`, for example, fills in the keys of a
-constellation. If a higher layer sets a governing key, the keys that it governs are removed from the lower layers. A
+A scenario has up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer
+replaces single keys of tables, and whole lists. Some keys govern others: `preset`, for example, determines the keys of
+a constellation. If a higher layer sets a governing key, the keys that it governs are removed from the lower layers. A
 plan contains every key, so ``--set constellation.preset=iridium`` would otherwise change nothing in a plan.
 """
 
@@ -37,12 +37,12 @@ Overrides = Mapping[str, Any] | Sequence[str]
 
 
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
-    """A scenario file merged over the file that it extends, with the overrides merged over both.
+    """Read a scenario file and the file that it extends, and merge the overrides over both.
 
-    path: A TOML file, or a run directory; of a run directory, the plan is read.
-    overrides: list of "KEY=VALUE" or dict, of dotted key to value. Each override is a layer of its own; later overrides
-        replace earlier ones.
-    Returns: The root table, from which the key `extends` is removed.
+    path: A TOML file, or a run directory, whose plan is read.
+    overrides: A list of "KEY=VALUE", or a dict from dotted key to value. Each override is a layer of its own. Later
+        overrides replace earlier ones.
+    Returns: The root table without the key `extends`.
     Raises ScenarioError if a file cannot be read, is not TOML, or extends itself, or if an override is malformed.
     """
     if path.is_dir():
@@ -54,12 +54,12 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
 
 
 def merge(lower: Node, upper: Node) -> Node:
-    """`lower` with `upper` merged over it: tables are merged key by key; any other value of `upper` replaces that of
+    """Merge `upper` over `lower`. Tables are merged key by key. Any other value of `upper` replaces the value of
     `lower`.
 
-    Keys of `lower` that are governed by a key of `upper` (`_GOVERNS`) are removed before the merge.
+    Keys of `lower` that a key of `upper` governs (`_GOVERNS`) are removed before the merge.
 
-    Returns: A new tree; `lower` and `upper` are not changed.
+    Returns: A new tree. The arguments are not changed.
     """
     # Keys are removed only from the lower layer. If the upper layer gives a preset and also a key that the preset fills
     # in, the upper layer's key overrides the preset.
@@ -67,15 +67,15 @@ def merge(lower: Node, upper: Node) -> Node:
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
-    """One layer for each override. An override of a list element gives a copy of the whole list, with only this element
-    changed.
+    """Yield one layer for each override. An override of a list element gives a copy of the whole list in which only
+    this element differs.
 
-    overrides: list of "KEY=VALUE" or dict. Values of a list of overrides are read as TOML; a value that is not TOML is
-        text. Values of a dict are used unchanged, and may be objects of type `Node`.
-    file: The scenario file, which is named in messages and to which relative file names refer.
-    base: The document to which the first override applies; each later override applies to the result of the earlier
+    overrides: A list of "KEY=VALUE", or a dict. Values of a list are read as TOML, or else as text. Values of a dict
+        are used unchanged, and may be of type `Node`.
+    file: The scenario file. Messages name the file, and relative file names refer to its folder.
+    base: The document to which the first override applies. Each later override applies to the result of the earlier
         ones.
-    Yields: A table that contains only the path of the overridden key.
+    Yields: A table that contains only the overridden key.
     Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if the key leads through a scalar or
         past the end of a list.
     """
@@ -100,12 +100,12 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
 
 
 def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int]) -> Node:
-    """Plain TOML values as nodes; `lines` gives the line of each path, with `origin` as the default.
+    """Wrap plain TOML values in nodes.
 
-    value: Dicts, lists and scalars.
-    origin: Origin of the whole value. A node whose path is not in `lines` gets the line of the enclosing table.
-    path: tuple of str and int. Place of `value` in the document.
-    lines: Result of `positions.key_lines`; empty for values that the user typed.
+    value: A value of dicts, lists and scalars.
+    origin: The origin of the whole value. A node whose path is not in `lines` gets the line of the enclosing table.
+    path: The place of `value` in the document, a tuple of str and int.
+    lines: The line of each path, from `positions.key_lines`. The mapping is empty for values that the user typed.
     """
     here = Origin(origin.file, lines[path], origin.override) if path in lines else origin
     if isinstance(value, Mapping):
@@ -120,13 +120,12 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 
 
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
-    """A file, merged over the file that it extends.
+    """Read a file, and merge it over the file that it extends.
 
-    `below` holds the resolved paths of the files that extend this one. A file must not extend one of these files,
-    because it would then extend itself.
+    `below` holds the resolved paths of the files that extend this one. The file must not extend any of them, because it
+    would extend itself.
 
-    Raises ScenarioError if the file extends itself or a file that does not exist, or if a run's plan extends another
-    file.
+    Raises ScenarioError if the file extends itself or a missing file, or if a run's plan extends another file.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -154,7 +153,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 
 def _with_presets(node: Node) -> Node:
-    """A layer merged over the preset files that its key ``access.preset`` and its stations name (`_with_preset`)."""
+    """Merge a layer over the preset files that its ``access.preset`` and its stations name."""
     node = _with_preset(node)
     stations = node.get("stations")
     if stations is None or not isinstance(stations.value, list):
@@ -164,13 +163,13 @@ def _with_presets(node: Node) -> Node:
 
 
 def _with_preset(node: Node) -> Node:
-    """A layer, or one station of a layer, merged over the file that its ``access.preset`` names, if it names a file.
+    """Merge a layer, or one of its stations, over the file that its ``access.preset`` names.
 
-    The key `preset` is set to its value in the preset file, or to its default. The key `preset_file` records the file's
-    name and sha256: a plan thus states where its values come from, and no longer needs the file.
+    The key `preset` gets its value in the preset file, or its default. The key `preset_file` records the file's name
+    and sha256, so that a plan no longer needs the file.
 
-    Raises ScenarioError if the preset file does not exist, contains anything other than ``[access]``, or itself names a
-    preset file.
+    Raises ScenarioError if the preset file is missing, names a preset file, or contains anything other than
+    ``[access]``.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -210,7 +209,7 @@ def _with_preset(node: Node) -> Node:
 
 
 def _with_profile(node: Node) -> Node:
-    """A layer, or one station of a layer, merged over the profile file that its ``access.profile`` names, if any."""
+    """Merge a layer, or one of its stations, over the profile file that its ``access.profile`` names."""
     named = node.get("access", "profile")
     path = None if named is None or not isinstance(named.value, str) else PROFILE_FILES.get(named.value)
     if path is None:
@@ -227,8 +226,8 @@ def _with_profile(node: Node) -> Node:
 
 
 def _read_file(path: Path) -> Node:
-    """Values of one file as nodes. A file that is missing, not UTF-8, not TOML or nested too deep causes an error
-    message."""
+    """Read the values of one file as nodes. Raises ScenarioError if the file is missing, not UTF-8, not TOML or nested
+    too deep."""
     try:
         # A user's scenario may be a symbolic link, but a link to a plan in a run directory is rejected.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
@@ -265,7 +264,7 @@ def _lines(text: str) -> Mapping[KeyPath, int]:
 
 
 def _syntax_message(path: Path, message: str) -> str:
-    """A message of `tomllib` in the format of compilers, with the position in front, so that editors can jump there."""
+    """Rewrite a message of `tomllib` with the position in front, so that editors can jump there."""
     match = re.search(r" \(at line (\d+), column (\d+)\)$", message)
     if match is None:
         return f"{path}: {message}"
@@ -273,8 +272,7 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The value of a text that is TOML; any other text is itself the value, because a shell has removed the quotes
-    around it.
+    """Parse a text as TOML. Any text that is not TOML is returned unchanged, because a shell has removed its quotes.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')
@@ -288,9 +286,9 @@ def _override_value(text: str) -> Any:
 
 
 def override_key(text: str, origin: Origin) -> list[str]:
-    """The parts of a dotted key.
+    """Split a dotted key into its parts.
 
-    Raises ScenarioError if the text is not a dotted TOML key; the message begins with `origin`.
+    Raises ScenarioError if the text is not a dotted TOML key. The message begins with `origin`.
 
     >>> override_key("flows.0.start", Origin(Path("a.toml")))
     ['flows', '0', 'start']
@@ -310,10 +308,10 @@ def override_key(text: str, origin: Origin) -> list[str]:
 
 
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
-    """A tree that contains only `value`, at the path `parts`, to be merged over `base`.
+    """Return a tree that contains only `value`, at the path `parts`, to be merged over `base`.
 
-    Merging replaces a list as a whole. If the path leads through a list, the list is therefore copied with one element
-    changed. An index equal to the list's length adds an element.
+    Merging replaces a list as a whole. A path through a list gives a copy of the list with one element changed. An
+    index equal to the list's length adds an element.
     """
     if not parts:
         return value
@@ -354,13 +352,13 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
 
 
 def _places(items: Sequence[Node]) -> dict[str, int]:
-    """Index of each named table in a list of stations or flows, by name; flows without a name are left out."""
+    """Return the index of each named table in a list of stations or flows."""
     names = [item.get("name") for item in items]
     return {name.value: n for n, name in enumerate(names) if name is not None and isinstance(name.value, str)}
 
 
 def _merge(lower: Node, upper: Node) -> Node:
-    """Merge two layers: tables are merged key by key, and any other upper value replaces the lower value."""
+    """Merge two layers. Tables are merged key by key. Any other upper value replaces the lower value."""
     if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     merged = dict(lower.value)
@@ -371,8 +369,8 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
-    """`lower` without the keys that `upper` governs. If `upper` names a preset, the removed keys get their values from
-    this preset."""
+    """Return `lower` without the keys that `upper` governs. If `upper` names a preset, this preset gives the values of
+    the removed keys."""
     filled = lower.get("access", "preset_file")
     if filled is not None and any(upper.get("access", key) is not None for key in ("preset", "profile")):
         # If the upper layer sets a preset or profile, all keys that the lower layer took from a preset or profile file
@@ -410,7 +408,7 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """The node without the keys at `paths`. A key that an override sets is not removed, because no override has
+    """Return the node without the keys at `paths`. A key that an override sets stays, because no override has
     precedence over another override."""
     for path in paths:
         lower = node.get(*path)
@@ -425,8 +423,8 @@ def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
 
 
 def _flat(node: Node) -> Node:
-    """Unquoted, ``net.ipv4.tcp_sack`` is three nested tables in TOML; this function joins the parts into one name
-    again."""
+    """Join the nested tables of a sysctl's name. TOML reads an unquoted ``net.ipv4.tcp_sack`` as three nested
+    tables."""
     if not isinstance(node.value, dict):
         return node
     flat: dict[str, Node] = {}

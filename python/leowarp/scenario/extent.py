@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: the numbers of its parts, and upper bounds on the memory and time of its run. The size is known
-before anything is computed.
+"""The size of a plan, with upper bounds on the memory and time of its run. The size is known before anything is
+computed.
 
-Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
-measurement. The true cost is at least about half of the estimate, and not above it. A plan whose estimate is too large
-is rejected; the estimates never change a result.
+Each cost per unit was measured on one machine (docs/performance.md, "Limits"). The true cost is between about half of
+the estimate and the estimate. A plan whose estimate is too large is rejected. The estimates never change a result.
 """
 
 from __future__ import annotations
@@ -19,53 +18,54 @@ from leowarp.scenario.schema import Access, Chain, Constellation, Measured, Mobi
 from leowarp.scenario.text.counts import MOST_FLOWS, MOST_STATIONS
 
 MOST_SATELLITES = 200_000
-"""Largest number of satellites in a plan, seven times that of any operator's filing. 10^6 satellites took 7.3 s of
-processor time per route update and pair, and 1.3 GiB before anything was sent."""
+"""The largest number of satellites in a plan, seven times the number in any operator's filing. A route update for 10^6
+satellites took 7.3 s of processor time per pair, and 1.3 GiB before anything was sent."""
 
 MOST_CPU_S = 30 * 86_400
-"""Largest estimated processor time of a run, s: one month on a single processor."""
+"""The largest estimated processor time of a run, s: one month on a single processor."""
 
 LONG_CPU_S = 3_600
-"""If a run's estimated processor time is above this value, s, `leowarp plan` reports how long the run may take."""
+"""The estimated processor time, s, above which `leowarp plan` reports how long the run may take."""
 
 _BASE_BYTES = 200 << 20
-"""Memory of Python and its libraries, for an empty run."""
+"""The memory of Python and its libraries in an empty run."""
 _ROW_BYTES = 600
-"""Memory per row of the timeline while the timeline is made. Measured: 378 MiB for 689,798 rows (10,000 satellites with
-all links), and 129 MiB for 227,021 rows (an access link of 1,000 s)."""
+"""The memory per row while the timeline is made. Measured: 378 MiB for 689,798 rows (10,000 satellites with all links),
+and 129 MiB for 227,021 rows (an access link of 1,000 s)."""
 _SATELLITE_BYTES = 1_500
-"""Memory per satellite for positions, links and the search for paths: 10^6 satellites took 1,326 MiB."""
+"""The memory per satellite for positions, links and the path search: 10^6 satellites took 1,326 MiB."""
 _SAMPLE_BYTES = 700
-"""Memory per sample of a socket, of counters or of a queue, while metrics are computed. The value was measured with
+"""The memory per sample of a socket, a counter or a queue while metrics are computed. The value was measured with
 examples/chain.toml (100 s, sampled every 1 ms)."""
 _PACKET_BYTES = 200
-"""Memory per individually stored packet, while it is converted."""
+"""The memory per stored packet while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10
-"""Memory per satellite in the guest, with its links: 4,408 satellites took 463 MiB more than 648
+"""The memory per satellite and its links in the guest: 4,408 satellites took 463 MiB more than 648
 (docs/performance.md)."""
 _GUEST_BASE_BYTES = 64 << 20
-"""Memory of a guest without any node: kernel, agent, capture buffers."""
+"""The memory of a guest without nodes: kernel, agent and capture buffers."""
 
 _SEARCH_S = 7e-6
-"""Time of the search for paths, per satellite, route update and pair: 10^6 satellites took 7.3 s."""
+"""The time of the path search per satellite, route update and pair: 10^6 satellites took 7.3 s."""
 _ROW_S = 1.5e-6
-"""Time per row of the timeline: 689,798 rows took 0.74 s in the Python library, and about as long in the guest."""
+"""The time per row of the timeline: 689,798 rows took 0.74 s in the Python library, and about as long in the guest."""
 _SAMPLE_S = 25e-6
-"""Time per sample: 100 s of examples/chain.toml took 1.5 s with a sampling interval of 1 s, and 11.5 s with 1 ms."""
+"""The time per sample: 100 s of examples/chain.toml took 1.5 s when sampled every 1 s, and 11.5 s when sampled every 1
+ms."""
 _PACKET_S, _HOP_S = 1.2e-6, 0.55e-6
-"""Time per packet, and per packet and link (docs/performance.md)."""
+"""The time per packet, and per packet and link (docs/performance.md)."""
 _UNSHAPED_BPS = 1e9
-"""Rate that a flow is assumed to reach if nothing limits it."""
+"""The assumed rate of a flow that nothing limits."""
 _SEGMENT_BYTES = 1448
-"""Payload of a full segment with timestamps."""
+"""The payload of a full segment with timestamps."""
 
 
 @dataclass(frozen=True)
 class Part:
     """One cause of a run's memory and time.
 
-    what: Description of the cause, including the number of rows, packets or satellites.
-    hint: Option with which the user reduces the cost.
+    what: A description of the cause, with the number of rows, packets or satellites.
+    hint: The option with which the user reduces the cost.
     """
 
     what: str
@@ -75,10 +75,10 @@ class Part:
 
 
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
-    """Reject a plan that cannot work on this machine. The check uses only the plan's numbers: no file is read, and
-    nothing is computed.
+    """Reject a plan that cannot work on this machine. The check reads no file and computes nothing.
 
-    usable_bytes: Memory that the run may use; by default the memory that this process may use (`usable_memory_bytes`).
+    usable_bytes: The memory that the run may use. The default is the memory that this process may use
+        (`usable_memory_bytes`).
     Raises ScenarioError: The message names the limit, the largest cause, and a value to type instead.
     """
     _check_counts(plan)
@@ -103,7 +103,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
 
 
 def long_run(plan: Plan) -> str | None:
-    """A sentence that says why the run takes hours; None for a shorter run."""
+    """Return a sentence that says why the run takes hours, or None for a shorter run."""
     parts = parts_of(plan)
     needed_s = sum(part.cpu_s for part in parts)
     if needed_s < LONG_CPU_S:
@@ -113,14 +113,14 @@ def long_run(plan: Plan) -> str | None:
 
 
 def satellites_of(plan: Plan) -> int:
-    """Number of satellites in a plan's Walker patterns; 0 for a file of elements, because the file's size is
+    """Return the number of satellites in a plan's Walker patterns. A file of elements counts as 0, because its size is
     limited."""
     sky = plan.constellation
     return 0 if sky is None else sum(shell.planes * shell.satellites_per_plane for shell in sky.patterns)
 
 
 def parts_of(plan: Plan) -> list[Part]:
-    """Causes of memory and time in a run of a plan, each with its estimate; at least one."""
+    """Return the causes of a run's memory and time, each with its estimate."""
     parts = [_samples(plan), _packets(plan)]
     if plan.constellation is not None:
         parts += [_routes(plan), _events(plan)]
@@ -169,8 +169,8 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Rows of the timeline for delays of links: one row at each instant of `routing.link_interval`, for both directions
-    of a link."""
+    """Estimate the rows of the timeline for link delays: one row per direction at each instant of
+    `routing.link_interval`."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
     # In a +Grid, a satellite has four links, each of which belongs to two satellites: two links per satellite.
@@ -223,10 +223,10 @@ def _packets(plan: Plan) -> Part:
 
 
 def packets_of(plan: Plan) -> float:
-    """Largest number of packets that all hosts send, including ACKs and replies, excluding retransmissions.
+    """Return the largest number of packets of all hosts, with ACKs and replies, without retransmissions.
 
-    A TCP flow with a size sends that size. The TCP flows of a source that have no size are assumed to fill the
-    narrowest link of that source together.
+    A TCP flow with a size sends that size. The flows of a source without a size are assumed to fill the source's
+    narrowest link together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)
@@ -248,7 +248,7 @@ def packets_of(plan: Plan) -> float:
 
 
 def likely_rate_bps(plan: Plan) -> float | None:
-    """Approximate rate of the narrowest link; None: the link is unshaped, or its rate is in a file."""
+    """Return the approximate rate of the narrowest link, or None if it is unshaped or given by a file."""
     medium = plan.medium
     if isinstance(medium, Constellation):
         rates = [rate for rate in (plan.isl.left_bps, plan.ground.left_bps) if rate is not None]
@@ -290,10 +290,10 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""Memory per sample of fading, or per codeword, measured with examples/mobile.toml over 1,000 s."""
+"""The memory per sample of fading, or per codeword, measured with examples/mobile.toml over 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
-"""Media whose timeline contains randomly generated tables, with the function that estimates their cost."""
+"""The media whose timeline contains random tables, each with the function that estimates its cost."""
 
 
 def _times(plan: Plan, interval_ns: int) -> int:
@@ -301,7 +301,7 @@ def _times(plan: Plan, interval_ns: int) -> int:
 
 
 def _pairs(plan: Plan) -> int:
-    """Pairs of stations with flows, each counted once; all pairs if there are no flows."""
+    """Count the pairs of stations with flows, or all pairs if there are no flows."""
     count = len({frozenset((flow.source, flow.destination)) for flow in plan.flows})
     return count or len(plan.stations) * (len(plan.stations) - 1) // 2
 

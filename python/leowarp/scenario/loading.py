@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a scenario file to a `Scenario`, whose keys and values are checked. This step reads only the scenario
-file, the file that it extends, and the overrides."""
+"""The step from a scenario file to a checked `Scenario`. This step reads only the scenario file, the file that it
+extends, and the overrides."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class Scenario:
     name : str
         The run's name.
     sections : dict
-        Section name -> content of the section. A section that the text does not mention is present and empty; only
-        media and traffic that the text does not mention are missing.
+        The content of each section, by name. A section that the text does not mention is empty, but a medium or traffic
+        that the text does not mention is missing.
     stations, flows : tuple of Section
         The ``[[stations]]`` and ``[[flows]]``, in the order of the file.
     hosts : dict
-        Station name -> the host's ``[hosts.NAME.tcp]``; empty if the text has no such table.
+        The ``[hosts.NAME.tcp]`` of each station, by name. The dict is empty if the text has no such table.
     pinned : dict
-        Station name -> the ``[hosts.NAME.sysctl]`` in the text of a plan; "" -> ``[sysctl]``, the sysctls of the whole
-        guest.
+        The ``[hosts.NAME.sysctl]`` in the text of a plan, by station name. The key "" holds ``[sysctl]``, the sysctls
+        of the whole guest.
     modules : dict
-        Kernel module -> its parameters, with values as a plan contains them.
+        The parameters of each kernel module, with values as a plan contains them.
     dishes : dict
-        Index of a station -> its ``[stations.access]``, for stations that have one.
+        The ``[stations.access]`` of each station that has one, by index of the station.
     """
 
     path: Path
@@ -74,17 +74,17 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
         A TOML file, a run directory, or the name of an example (`leowarp examples`).
     overrides : list of "KEY=VALUE" or dict
         Dotted keys that override the file, with list indexes as numbers (``flows.0.congestion_control``). Values of a
-        list of overrides are read as TOML, or else as text; values of a dict are used unchanged.
+        list are read as TOML, or else as text. Values of a dict are used unchanged.
 
     Returns
     -------
     Scenario
-        A valid scenario; whether the files that it names exist is checked by `resolve`.
+        A valid scenario. Only `resolve` checks whether the named files exist.
 
     Raises
     ------
     ScenarioError
-        With every mistake in the scenario: file, line, key, value, rule and a hint about what to write instead.
+        With every mistake in the scenario: file, line, key, value, rule and a hint.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 
 
 def _decode(document: Node, problems: Problems) -> Draft:
-    """All sections of a document, each decoded separately; unknown top-level keys are reported."""
+    """Decode each section of a document separately, and report unknown top-level keys."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
     # The hint about an unknown key names a section that has this key. If several sections have the key, the hint names
     # the last of them.
@@ -145,7 +145,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The run's name, "" if it has none. The function also checks the version of the schema."""
+    """Return the run's name, or "" if it has none. The function also checks the schema's version."""
     version = document.get("schema")
     # A Boolean must be excluded explicitly: in Python, True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
@@ -164,7 +164,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
-    """One section for each table of a list, called ``flows.0`` and so on, as ``--set`` names them."""
+    """Decode each table of a list. Its section is called ``flows.0``, for example, as in ``--set``."""
     node = document.get(name)
     if node is None:
         return []
@@ -175,8 +175,8 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
-    """Nodes of the stations' access links, by index of the station. Mistakes in the list of stations are reported
-    elsewhere, where the list is decoded."""
+    """Return the nodes of the stations' access links, by index of the station. Mistakes in the list of stations are
+    reported where the list is decoded."""
     node = document.get("stations")
     children = node.value if node is not None and isinstance(node.value, list) else []
     tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
@@ -184,7 +184,7 @@ def _dishes_of(document: Node) -> dict[int, Node]:
 
 
 def _without_dishes(document: Node) -> Node:
-    """The document without the stations' access links, because an access link is decoded as a section of its own."""
+    """Return the document without the stations' access links, which are decoded separately."""
     if not (dishes := _dishes_of(document)):
         return document
     stations = document.value["stations"]
@@ -196,7 +196,7 @@ def _without_dishes(document: Node) -> Node:
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
-    """Decode the keys of single hosts: TCP settings, and the sysctls that a plan contains."""
+    """Decode the TCP settings and the sysctls of single hosts."""
     _pin(draft, "", document.get("sysctl"), problems)
     hosts = document.get("hosts")
     if hosts is None:
@@ -218,8 +218,8 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Store the sysctls that a plan contains: they override the sysctls that `profiles` derives, so that a later
-    version runs an old plan unchanged."""
+    """Store the sysctls that a plan contains. They override the derived sysctls, so that a later version runs an old
+    plan unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
@@ -245,4 +245,4 @@ TABLES: dict[str, type] = {
     "observe": schema.Observe,
     "guest": schema.Guest,
 }
-"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""
+"""The dataclass of each table of a scenario, in the order in which a plan writes the tables."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message about each kind of mistake names file, line, key, value, rule, and what to write instead."""
+"""The message about each kind of mistake: file, line, key, value, rule, and what to write instead."""
 
 import random
 from pathlib import Path

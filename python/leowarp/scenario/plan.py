@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a `Scenario` to a `Plan`: every default is written out, and every file is found and hashed."""
+"""The step from a `Scenario` to a `Plan`. Every default is written out, and every file is found and hashed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20,
                "obstructions": 1 << 20}  # fmt: skip
-"""Size limits, by key, of files that are read as a whole. 64 MiB hold 460,000 element sets as TLE, or 100,000 in
+"""The size limits, by key, of files that are read as a whole. 64 MiB hold 460,000 element sets as TLE, or 100,000 in
 JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
-    """The plan of a scenario.
+    """Return the plan of a scenario.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def resolve(scenario: Scenario) -> Plan:
     Returns
     -------
     Plan
-        A plan with every default written out; each file is an `InputFile` with the sha256 of its content.
+        A plan with every default written out. Each file is an `InputFile` with its sha256.
 
     Raises
     ------
     ScenarioError
-        If a file that the scenario names is missing, cannot be read, or has another sha256 than the plan says; also if
-        ``[traffic]`` gives too many flows, no flow, or more load than an access link carries.
+        If a named file is missing, cannot be read, or has another sha256 than the plan says; also if ``[traffic]``
+        gives too many flows, no flow, or more load than an access link carries.
 
     Examples
     --------
@@ -103,15 +103,14 @@ def resolve(scenario: Scenario) -> Plan:
 
 
 def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
-    """The plan of a scenario file with overrides, or the given plan; `kernel` replaces its guest kernel.
+    """Return the plan of a scenario file with overrides, or the given plan.
 
-    scenario: Path, str or Plan. A scenario file, a run directory, or a plan; a plan is returned unchanged, except for
-        `kernel`.
-    overrides: list of "KEY=VALUE" or dict. Dotted keys and values, as for `load`.
-    kernel: The name of a kernel on the shelf, or the path of a kernel tree or binary. By naming the kernel here, the
-        caller permits it to run.
+    scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
+    overrides: A list of "KEY=VALUE", or a dict. Dotted keys and values, as for `load`.
+    kernel: The guest kernel that replaces the plan's: a name on the shelf, or the path of a kernel tree or binary. By
+        naming the kernel here, the caller permits it to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
-        plan is already complete.
+        plan is complete.
     """
     if isinstance(scenario, Plan):
         if overrides:
@@ -127,20 +126,20 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
 
 
 def is_kernel_name(kernel: str) -> bool:
-    """Whether a value of `guest.kernel` is the name of a kernel on the shelf. A value with a slash is a path."""
+    """Return whether a `guest.kernel` is the name of a kernel on the shelf. A value with a slash is a path."""
     return "/" not in kernel
 
 
 def plan_inputs(plan: Plan) -> list[Path]:
-    """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
+    """Return the files of a plan that are copied into ``00-inputs/`` of the run directory.
 
-    Returns: Paths of the plan's files on this machine.
+    Returns: The paths of these files on this machine.
     """
     return plan.inputs()
 
 
 def _medium(built: Mapping[str, Any]) -> Medium:
-    """The plan's only medium; if the medium follows a constellation, it contains the constellation."""
+    """Return the plan's only medium. A medium that follows a constellation contains it."""
     medium: Medium = built[medium_of(built).NAME]
     if isinstance(medium, FollowsConstellation):
         return dataclasses.replace(medium, constellation=built.get("constellation"))
@@ -148,7 +147,7 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
-    """The dataclass of a section with the section's values, and with the class's defaults for missing values."""
+    """Return the dataclass of a section, with the class's defaults for missing values."""
     # The hashes in the text are left out: they were compared when the files were looked up, and the plan contains the
     # files' own hashes.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
@@ -156,8 +155,8 @@ def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | N
 
 
 def _flow(section: Section) -> schema.Flow:
-    """A flow of the plan. For a program, the flow records the file that named it. A program that a file names runs only
-    with the user's consent (`guest/building/trust.py`)."""
+    """Return a flow of the plan. A program's flow records the file that named the program. That program runs only with
+    the user's consent (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
@@ -166,8 +165,7 @@ def _flow(section: Section) -> schema.Flow:
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """A station's host: the common TCP keys, overridden by the host's own keys, and the sysctls that follow from
-    them."""
+    """Return a station's host. Its own keys override the common TCP keys, and its sysctls follow from both."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # Sysctls of the host are added to those of [tcp]; any other key of the host replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
@@ -177,7 +175,7 @@ def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
 
 
 def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
-    """The sysctls that a plan contains for a host, or for the guest as a whole ("")."""
+    """Return the sysctls that a plan contains for a host, or for the whole guest ("")."""
     section = scenario.pinned.get(host)
     return section.values.get("sysctl", {}) if section is not None else {}
 
@@ -185,11 +183,10 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     schema_class: type, section: Section, copies: dict[str, str], problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
-    """The files that a section names, found and hashed; missing and changed files are reported to `problems`.
+    """Find and hash the files that a section names.
 
-    copies: Name -> sha256 of the files of earlier sections; this function adds the files of this section.
-    Returns: dict of str to (InputFile or tuple of InputFile). The files that were found, by attribute of the section.
-        Missing files are left out; `resolve` raises before the plan is built.
+    copies: The sha256 of each file of earlier sections, by name. The function adds the files of this section.
+    Returns: The files that were found, by attribute of the section. Missing files are left out.
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
@@ -216,7 +213,7 @@ def _check_names(
     copies: dict[str, str],
     problems: Problems,
 ) -> None:
-    """Check that no two files have the same name, because a run copies all files into one folder."""
+    """Check that no two files have the same name. A run copies all files into one folder."""
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
             if copies.setdefault(one.name, one.sha256) != one.sha256:
@@ -225,12 +222,11 @@ def _check_names(
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """One file that a section names. We look for the file beside the text that names it, or among the copies of a run,
-    and compare its hash with the plan's.
+    """Find one file that a section names. The file is beside the text that names it, or among a run's copies. Its hash
+    must equal the plan's.
 
-    wanted: The sha256 in the plan; None, as in a user's scenario: any content is accepted.
-    Returns: The file; None if it is missing, unreadable or different. If the result is None, the mistake is added to
-        `problems`.
+    wanted: The sha256 in the plan. None means that any content is accepted, as in a user's scenario.
+    Returns: The file, or None if it is missing, unreadable or different. With None, the mistake is added to `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of flows: TCP profiles, keys of each kind, names, and overrides of values in a plan."""
+"""The plans of flows: TCP profiles, keys of each kind, names, and overrides of values in a plan."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of presets and of several shells."""
+"""The plans of presets and of several shells."""
 
 from fractions import Fraction
 from pathlib import Path

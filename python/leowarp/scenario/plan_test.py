@@ -187,7 +187,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
-    """The plan that results if the text of `plan` is loaded from a run directory."""
+    """Return the plan that results if the text of `plan` is loaded from a run directory."""
     run = folder / "run"
     (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):
@@ -212,7 +212,7 @@ def test_a_plan_gives_itself(tmp_path, text):
 
 
 def values_of(declared: Key) -> st.SearchStrategy:
-    """Valid texts that a user could write for a key."""
+    """Return valid texts that a user could write for a key."""
     words = [st.just(f'"{declared.none}"')] if declared.none is not None else []
     if declared.kind == "word":
         return st.sampled_from([f'"{word}"' for word in declared.words])
@@ -232,7 +232,7 @@ def values_of(declared: Key) -> st.SearchStrategy:
 
 
 def free(sections: dict[str, type]) -> dict[str, Key]:
-    """Keys whose values are compatible with all other keys, by dotted name."""
+    """Return the keys whose values are compatible with all other keys, by dotted name."""
     # The keys in this list are valid only in combination with others; they have separate tests.
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presets of an access link that come from a user's own file."""
+"""The presets of an access link that come from a user's own file."""
 
 import pytest
 

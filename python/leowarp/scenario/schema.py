@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan as a tree of frozen dataclasses, and its sections by name."""
+"""The plan as a tree of frozen dataclasses, with its sections by name."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from leowarp.scenario.write import plan_text
 class Plan(PlanSections):
     """A scenario with every default written out. A plan contains everything that determines a run.
 
-    Two plans are equal if their files have the same names and contents; the files' locations are not compared. The
+    Two plans are equal if their files have the same names and contents. The files' locations are not compared. The
     attributes are those of `PlanSections`.
     """
 
     def to_toml(self) -> str:
-        """The plan as a scenario text; loading this text gives the same plan."""
+        """Return the plan as a scenario text. Loading this text gives the same plan."""
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """This plan, marked as if the caller had named all its code. The caller thus permits this code to run.
+        """Return this plan, marked as if the caller had named all its code. The caller permits this code to run.
 
         Returns
         -------
@@ -64,13 +64,13 @@ class Plan(PlanSections):
         return dataclasses.replace(self, guest=guest, flows=flows)
 
     def inputs(self) -> list[Path]:
-        """Files that the plan names, to be copied into the run directory (`00-inputs/`).
+        """Return the files that are copied into the run directory (`00-inputs/`).
 
         Returns
         -------
         list of Path
-            Files of four parts in this order: the constellation that a medium follows, the medium, stations, guest. The
-            files of each part are in the order of its keys.
+            The files of four parts in this order: the constellation that a medium follows, the medium, stations, guest.
+            The files of each part are in the order of its keys.
         """
         # If the constellation is itself the medium, its files are listed once, as those of the medium.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of a plan as frozen dataclasses, and the plan that contains them all. Every key of a scenario is
-declared exactly once, as a field of one section.
+"""The frozen dataclasses of a plan and its sections. Every scenario key is declared exactly once, as a field of one
+section.
 
-A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
-the writer and the reference page all read these declarations; no other list of the keys exists. Each group of related
-sections has its own module.
+A field has the name of its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The
+loader, the writer and the reference page all read these declarations. Each group of related sections has its own
+module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Length and start of the run, and the seed of all random numbers."""
+    """The length and start of the run, and the seed of all random numbers."""
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
     ends: str = word(
@@ -57,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Observe:
-    """Data that a run records, and their sampling intervals."""
+    """The data that a run records, and their sampling intervals."""
 
     # The default of 50 ms corresponds to the 20 Hz of Frederiksen et al. A maximum that occurs between two samples is
     # missed.
@@ -119,7 +119,7 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    kernel_named_in: The file that names `kernel`; plans that differ only here are equal.
+    kernel_named_in: The file that names `kernel`. Plans that differ only here are equal.
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
@@ -141,24 +141,23 @@ class Guest:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSections:
-    """The contents of a plan; its subclass `schema.Plan` adds methods.
+    """The contents of a plan. Its subclass `schema.Plan` adds methods.
 
-    `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
-    stations without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation,
-    `isl`, `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. A mobile
-    channel with routes over a constellation is the only one of these media that uses the four sections. `sysctl` holds
-    the sysctls of the guest as a whole, and `hosts[i].sysctl` those of each host. `modules` holds the parameters of
-    kernel modules, by module and parameter; times are in ns. Every module of the user, and every handover-aware
-    congestion control that a flow uses, is listed in `modules`, even if it has no parameters.
+    `medium` carries the packets, and its type is the kind of medium. All media except a constellation have two stations
+    without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation, `isl`,
+    `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. Of these media,
+    only a mobile channel with routes over a constellation uses the four sections. `sysctl` holds the sysctls of the
+    whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters of each kernel module,
+    with times in ns. It lists every module of the user, and every handover-aware congestion control of a flow, even
+    without parameters.
 
-    name: Name of the run, and of its directory.
-    run, isl, ground, routing, cures, network, tcp, observe, guest: The sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. If the medium follows a constellation, it has
-        the attribute `constellation`.
-    stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.
-    dishes: Stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
-    modules: Module -> parameter -> value in the form that the kernel reads.
-    sysctl: Sysctls of the guest as a whole, sorted by name.
+    name: The name of the run and of its directory.
+    medium: A Constellation, Measured, Chain, Jittered, Access or Mobile. A medium that follows a constellation has the
+        attribute `constellation`.
+    stations, flows, hosts: The tuples in the order of the text, with one host per station.
+    dishes: The stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
+    modules: The parameters of each module, in the form that the kernel reads.
+    sysctl: The sysctls of the whole guest, sorted by name.
     """
 
     # Fields without a default are required, because without a medium, stations or flows there is no plan.
@@ -182,7 +181,7 @@ class PlanSections:
 
     @property
     def constellation(self) -> Constellation | None:
-        """The constellation that is the medium, or that the medium follows; None: there are no satellites."""
+        """The constellation that is the medium, or that the medium follows. None means that there are no satellites."""
         if isinstance(self.medium, Constellation):
             return self.medium
         return self.medium.constellation if isinstance(self.medium, FollowsConstellation) else None

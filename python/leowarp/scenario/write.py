@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a plan, in TOML. Equal plans give the same bytes, and loading the text gives an equal plan."""
+"""The writer of a plan's TOML text. Equal plans give the same bytes, and loading the text gives an equal plan."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from leowarp.scenario.workload.modules import parameter_as_written
 # Implements RFC 4737, 1.3 (context).
 # Implements RFC 4737, 6 (packet generation).
 def plan_text(plan: sections.PlanSections) -> str:
-    """The plan as a scenario text.
+    """Return the plan as a scenario text.
 
-    Returns: TOML. Keys that have no effect with the plan's medium are left out, because a text with such keys is
+    Returns: The TOML text. Keys that have no effect with the plan's medium are left out, because a text with them is
         rejected.
     """
     return "\n".join(_lines(plan)) + "\n"
 
 
 def quoted(text: str) -> str:
-    """A TOML basic string.
+    """Return a text as a TOML basic string.
 
-    text: Any text; control characters and quotes are escaped.
+    text: Any text. Control characters and quotes are escaped.
     """
     # JSON's escapes are valid in TOML, but TOML also requires U+007F to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """The plan's lines, in this order: media and stations, links, flows, hosts and guest, then derived values."""
+    """Yield the plan's lines: media and stations, links, flows, hosts and guest, derived values."""
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {sections.SCHEMA_VERSION}"
@@ -101,7 +101,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 
 def _constellation(sky: Constellation) -> Iterator[str]:
-    """A constellation's keys that have an effect, followed by its shells."""
+    """Yield a constellation's keys that have an effect, and its shells."""
     # A text with Walker keys beside a file of elements, or beside shells, is rejected. A plan with a file of elements
     # or with shells therefore contains no Walker keys.
     without: tuple[str, ...] = ("shells",)
@@ -117,7 +117,7 @@ def _constellation(sky: Constellation) -> Iterator[str]:
 
 
 def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
-    """A kernel module's parameters, times with their unit."""
+    """Yield a kernel module's parameters, with the unit of each time."""
     yield ""
     yield f"[modules.{name}]"
     for parameter, value in sorted(parameters.items()):
@@ -125,7 +125,7 @@ def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
 
 
 def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
-    """Keys of a host's TCP that differ from the common ones, and every sysctl of the host."""
+    """Yield the TCP keys of a host that differ from the common ones, and all its sysctls."""
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
@@ -144,12 +144,12 @@ def _table(
     double: bool = False,
     replace: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
-    """A section's keys and values, in the order of its declaration.
+    """Yield a section's keys and values, in the order of declaration.
 
-    name: Text between the brackets.
-    without: Keys that are left out.
+    name: The text between the brackets.
+    without: The keys that are left out.
     double: Whether the header is ``[[name]]``, for an element of a list.
-    replace: Attribute -> value to write instead of the section's own.
+    replace: The values, by attribute, to write instead of the section's own.
     """
     yield ""
     yield f"[[{name}]]" if double else f"[{name}]"
@@ -183,7 +183,7 @@ def _table(
 
 
 def _value(value: Any, declared: Key) -> str:
-    """A key's value as a user would write it: with its unit, or the word for "no value"."""
+    """Return a key's value as a user would write it, with its unit or the word for "no value"."""
     if value is None:
         assert declared.none is not None, "a key without a word for it cannot be None"
         return quoted(declared.none)
@@ -198,7 +198,7 @@ def _value(value: Any, declared: Key) -> str:
 
 
 def _scalar(value: str | int | bool) -> str:
-    """A word, a number or a Boolean in TOML's spelling."""
+    """Return a word, a number or a Boolean in TOML's spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else quoted(value)

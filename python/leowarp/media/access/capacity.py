@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity over time: each slot has a level, which a slow variation and modulation steps change; the capacity is 0
-while packets are held.
+"""The capacity over time. A slow variation and modulation steps change each slot's level, and the capacity is 0 while
+packets are held.
 
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
 The three components have separate random streams (`access.capacity.<way>`, `access.wander.<way>`,
-`access.modulation.<way>`). How these components share the variance of LeoCC's public trace is an assumption
+`access.modulation.<way>`). How they share the variance of LeoCC's public trace is an assumption
 (docs/guides/access-links.md).
 """
 
@@ -23,20 +23,21 @@ from leowarp.base.streams import stream
 from leowarp.scenario.schema import Access
 
 _WANDER_STEP_NS = 100_000_000
-"""Step of the slow variation (wander); the public capacity traces have the same resolution, 100 ms."""
+"""The step of the slow variation (wander). The public capacity traces have the same resolution, 100 ms."""
 
 _TESTS = 1460
-"""Number of capacity tests in the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
+"""The number of capacity tests in the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
 
 _CUT = 2.0
-"""Number of standard deviations at which the distribution of slot levels is truncated."""
+"""The number of standard deviations at which the distribution of slot levels is truncated."""
 
 
 def median_bps(access: Access, way: str, seed: int) -> int:
-    """Median capacity of the run; with a schedule, the sampled result of a capacity test at the run's time of day.
+    """Return the median capacity of the run. With a schedule, it is the sampled result of a capacity test at the run's
+    time of day.
 
     With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
-    all hours, half of the tests are above the schedule's median, and the worst and the best of `_TESTS` tests are its
+    all hours, half of the tests are above the schedule's median. The worst and the best of `_TESTS` tests are its
     minimum and maximum. The time of day shifts the normal deviate by a cosine. Over a day, the shift and the random
     part together have variance 1.
 
@@ -45,7 +46,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's minimum if x < 0, else its maximum
 
     way: {"down", "up"}
-    seed: ``run.seed``. The stream `access.schedule.<way>` also depends on the instant of `clock`, so that tests at
+    seed: The ``run.seed``. The stream `access.schedule.<way>` also depends on the instant of `clock`, so that tests at
         different hours are independent.
     Raises ScenarioError if `clock` is before 1970 and the capacity comes from a schedule.
     """
@@ -82,8 +83,8 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
-    """Median capacity of each slot, bit/s, shape (n,): log-normal around the run's median, truncated at two standard
-    deviations.
+    """Return the median capacity of each slot, bit/s, shape (n,). It is log-normal around the run's median, truncated
+    at two standard deviations.
 
     `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. The default is 0.2
     because the means of slots in LeoCC's trace have a standard deviation of 19 %.
@@ -96,8 +97,7 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
 
 
 def cut_normal(draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of a standard normal distribution, truncated at two standard deviations, from uniform random numbers of
-    the same shape."""
+    """Convert uniform random numbers to a standard normal distribution, truncated at two standard deviations."""
     from scipy.special import ndtr, ndtri
 
     # The inverse of the distribution function uses one random number per slot. With rejection, the number of draws
@@ -115,15 +115,15 @@ def capacity_rows(
     seed: int,
     duration_ns: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Times and rates of one direction's capacity table.
+    """Return the times and rates of one direction's capacity table.
 
-    The table has a row at each time at which a component changes; all components are evaluated at each of these times.
+    The table has a row at each time at which a component changes.
 
-    begin_ns, levels_bps: arrays of shape (n,). Beginning and level of each slot.
-    held_ns: two arrays of shape (k,). Beginnings and ends of the intervals in which nothing is sent, ascending and
-        disjoint.
-    Returns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ; the rate is 0 while packets are
-        held.
+    begin_ns, levels_bps: The beginning and level of each slot, arrays of shape (n,).
+    held_ns: The beginnings and ends of the intervals in which nothing is sent, ascending and disjoint, two arrays of
+        shape (k,).
+    Returns: The table as int64 arrays of shape (m,). The first time is 0, adjacent rows differ, and the rate is 0 while
+        packets are held.
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)
@@ -144,11 +144,11 @@ def capacity_rows(
 
 
 def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """A Gauss-Markov process, which is the logarithm of a factor; its correlation is exp(-t / wander_time).
+    """Return a Gauss-Markov process, the logarithm of a factor. Its correlation is exp(-t / wander_time).
 
     A first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation at its steps, for any
     step length. In LeoCC's trace, about half of the variance within a slot decorrelates within 100 ms. Scheduling
-    causes this half, so it is modelled as jitter instead of here.
+    causes this half, so it is modelled as jitter instead.
     """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
     noise = stream(seed, f"access.wander.{way}").standard_normal(len(t_ns))
@@ -162,13 +162,13 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
 
 
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Times and values of a factor that steps between three values.
+    """Return the times and values of a factor that steps between three values.
 
-    The three values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; each lasts for an exponentially
-    distributed time with mean `modulation_time_ns`.
+    The values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`. Each lasts for an exponentially distributed
+    time with mean `modulation_time_ns`.
 
-    Returns t_ns: int64 array of shape (n,). The first time is 0.
-    Returns factor: float64 array of shape (n,)
+    Returns t_ns: An int64 array of shape (n,). The first time is 0.
+    Returns factor: A float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
     # `count` is the mean number of steps plus five standard deviations. For the shortest runs, 16 is added.

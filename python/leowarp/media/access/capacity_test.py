@@ -50,7 +50,7 @@ def test_its_modulation_steps():
 
 
 def without_handovers(minutes, **keys):
-    """Levels of the slots, and the downlink's capacity table: times and rates."""
+    """Return the levels of the slots, and the downlink's capacity table: times and rates."""
     plan = plan_of(minutes, **keys)
     begin_ns, duration_ns = slots_of(plan, plan.medium).begin_ns, plan.run.duration_ns
     levels_bps = slot_levels_bps(plan.medium, "down", len(begin_ns), 1)
@@ -60,7 +60,7 @@ def without_handovers(minutes, **keys):
 
 
 def schedule_of_months(seed):
-    """Capacity tests every four hours for 244 days, Mbit/s down and up, shapes (244, 6)."""
+    """Return the capacity tests every four hours for 244 days, Mbit/s down and up, shapes (244, 6)."""
     clocks = [
         f"2024-0{1 + day // 28}-{1 + day % 28:02}T{hour:02}:00:00Z" for day in range(244) for hour in range(2, 24, 4)
     ]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay and loss over time, as one table per direction: base delay, jitter, waiting for a frame, handovers and outages.
+"""The delay and loss over time, as one table per direction: base delay, jitter, waiting for a frame, handovers and
+outages.
 
 Jitter is a function of time with steps of whole frames, not an independent random number per packet. In a FIFO, a
 packet with independent jitter would wait for the slowest packet ahead of it. With independent jitter, each packet of a
-busy flow would therefore be delayed by the maximum of many jitter values. Even with steps, packets are bunched if the
-delay falls faster than time passes: they arrive together with the last packet before the fall.
-design/starlink-profile.md measures this additional delay.
+busy flow would be delayed by the maximum of many jitter values. Even with steps, packets are bunched if the delay falls
+faster than time passes. They arrive together with the last packet before the fall. design/starlink-profile.md measures
+this additional delay.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
-"""Shape (order) of the Erlang distribution of downlink jitter. In LeoCC's public trace, delays above each slot's
-minimum have a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3, the standard deviation is 1.3 ms; with
+"""The shape (order) of the Erlang distribution of downlink jitter. In LeoCC's public trace, delays above each slot's
+minimum have a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3, the standard deviation is 1.3 ms. With
 an exponential distribution, it would be 2.2 ms."""
 
 
 def channel_rows(
     access: Access, way: str, slots: Slots, drawn: Drawn, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """One direction's table of delay and loss.
+    """Return one direction's table of delay and loss.
 
-    way: Direction, {"up", "down"}
+    way: The direction, {"up", "down"}
     drawn: The outages and spikes that were sampled.
-    seed: ``run.seed``; the jitter uses the stream ``access.jitter.<way>``.
-    Returns t_ns, delay_ns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ.
-    Returns loss_ratio: float64 array of shape (m,). 1 during an outage or a burst, the residual loss elsewhere (0 with
-        bursts).
+    seed: The ``run.seed``. The jitter uses the stream ``access.jitter.<way>``.
+    Returns t_ns, delay_ns: The int64 arrays of shape (m,). The first time is 0, and adjacent rows differ.
+    Returns loss_ratio: A float64 array of shape (m,): 1 during an outage or a burst, the residual loss elsewhere (0
+        with bursts).
     """
     jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns, slots.begin_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
@@ -67,10 +68,10 @@ def channel_rows(
 
 
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Start times of frames; frame 0 begins with the run.
+    """Return the start times of frames. Frame 0 begins with the run.
 
     A frame of 1/750 s is not a whole number of ns. Each start is computed from the run's start and rounded separately,
-    so that errors do not accumulate: with 750 frames per second, frame 750 begins at exactly 1 s.
+    so that errors do not accumulate. With 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
@@ -78,14 +79,14 @@ def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int6
 def jitter_rows(
     access: Access, way: str, seed: int, duration_ns: int, slots_ns: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Times and values of the jitter, both in ns; the first time is 0.
+    """Return the times and values of the jitter, both in ns. The first time is 0.
 
     On the downlink, the number of frames of a step is geometrically distributed, and the step's value has an Erlang
     distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
     to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. Each step lasts a whole number of frames.
     With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both directions.
 
-    slots_ns: int64 array of shape (n,). Times at which the slots begin.
+    slots_ns: The times at which the slots begin, int64 array of shape (n,).
     """
     rng = stream(seed, f"access.jitter.{way}")
     mean_ns, lasts_ns = (
@@ -127,15 +128,16 @@ def jitter_rows(
 
 
 def up_step_frames(frames_each: float) -> tuple[int, int]:
-    """Shortest and longest step of the uplink's jitter, in frames, if steps have the mean length `frames_each`."""
+    """Return the shortest and longest step of the uplink's jitter, in frames, for the mean length `frames_each`."""
     return math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each)
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Times and values of the waiting time until the next frame: constant, half a frame, or a sawtooth in steps.
+    """Return the times and values of the waiting time until the next frame. It is constant, half a frame, or a sawtooth
+    in steps.
 
-    Returns: int64 arrays of shape (m,). If `frame_steps` is 0, the only value is half the length of a frame (0.67 ms at
-        750 frames per second).
+    Returns: The int64 arrays of shape (m,). If `frame_steps` is 0, the only value is half the length of a frame (0.67
+        ms at 750 frames per second).
     """
     steps = access.frame_steps
     # By default, `frame_steps` is 0. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15
@@ -152,12 +154,12 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Times and values of the additional delay of handovers, which falls to 0 in equal steps of about a frame.
+    """Return the times and values of the additional delay of handovers. It falls to 0 in equal steps of about a frame.
 
     With ``access.handover = "hold"`` there is no additional delay. Times are ascending, because the scenario ensures
     that a handover is shorter than a period.
 
-    Returns: int64 arrays. The first row has the value 0 and precedes all other rows and the run.
+    Returns: The int64 arrays. The first row has the value 0 and precedes all other rows and the run.
     """
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
@@ -171,5 +173,5 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
 
 
 def _spikes_of(drawn: Drawn) -> list[int]:
-    """Additional delay of each slot's handover; an empty list if handovers hold packets."""
+    """Return the additional delay of each slot's handover. The list is empty if handovers hold packets."""
     return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

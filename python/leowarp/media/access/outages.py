@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outages around reconfigurations: a packet whose transmission begins during an outage is lost, in either direction.
+"""The outages around reconfigurations. A packet whose transmission begins during an outage is lost, in either
+direction.
 
 Probes that are sent once per second always fall at the same phase of the second. If outages began exactly at the
-reconfiguration, pings on the whole second would either hit every outage or none. The middle of an outage therefore has
-a triangular distribution over +-`outage_reach` around the reconfiguration. With an `outage_reach` of 1 s, outages are
+reconfiguration, pings on the whole second would either hit every outage or none. The middle of an outage has a
+triangular distribution over +-`outage_reach` around the reconfiguration. With an `outage_reach` of 1 s, outages are
 equally probable at every phase of the second.
 """
 
@@ -21,15 +22,15 @@ from leowarp.scenario.schema import Access
 def outages_ns(
     access: Access, slots: Slots, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Beginnings and ends of the outages of a run, ascending and disjoint; arrays of shape (k,).
+    """Return the beginnings and ends of the outages of a run, ascending and disjoint.
 
-    The four parameters of outages were calibrated together: 1.5 % of the pings are lost at one ping per second. A flood
-    ping loses 15 pings in a row on average, 1.5 times per slot (docs/guides/access-links.md).
+    The four parameters of outages were calibrated together. At one ping per second, 1.5 % of the pings are lost. A
+    flood ping loses 15 pings in a row on average, 1.5 times per slot (docs/guides/access-links.md).
 
-    slots: Only the beginning of the first slot is used, because outages do not depend on the satellites.
-    seed: ``run.seed``; the stream is `access.outages`.
-    Returns: int64 arrays of shape (k,). Times on the run's clock; the first outage may begin before 0, and the last may
-        end after the run.
+    slots: The slots, of which only the first beginning is used. Outages do not depend on the satellites.
+    seed: The ``run.seed``. The stream is `access.outages`.
+    Returns: The times on the run's clock, int64 arrays of shape (k,). The first outage may begin before 0, and the last
+        may end after the run.
     """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])
@@ -59,13 +60,14 @@ def outages_ns(
 def bursts_ns(
     access: Access, way: str, loss_ratio: float, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Beginnings and ends of the bursts of residual loss in one direction, ascending and disjoint; shape (k,).
+    """Return the beginnings and ends of the bursts of residual loss in one direction. The arrays of shape (k,) are
+    ascending and disjoint.
 
     Bursts begin at random times (Poisson) and together cover a share `loss_ratio` of the time. Without bursts
     (`access.loss_burst_ns` is 0), the arrays are empty.
 
-    loss_ratio: Share of the time, 0 to 1.
-    seed: ``run.seed``; the random numbers come from the stream `access.bursts.<way>`.
+    loss_ratio: The share of the time, 0 to 1.
+    seed: The ``run.seed``. The random numbers come from the stream `access.bursts.<way>`.
     """
     nothing = np.empty(0, dtype=np.int64)
     if not access.loss_burst_ns or not loss_ratio:
@@ -80,12 +82,12 @@ def bursts_ns(
 
 
 def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Beginnings and ends of the stalls of each direction, unsorted; shape (k,).
+    """Return the beginnings and ends of the stalls of each direction, unsorted, shape (k,).
 
-    Each stall holds the packets of one direction, chosen at random, because a recording of round trips does not show
-    which direction stalled.
+    Each stall holds the packets of one random direction, because a recording of round trips does not show the
+    direction.
 
-    seed: ``run.seed``; the stream is `access.stalls`.
+    seed: The ``run.seed``. The stream is `access.stalls`.
     """
     if not access.stall_every_ns:
         nothing = np.empty(0, dtype=np.int64)
@@ -101,7 +103,7 @@ def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple
 
 
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The union of intervals as intervals that do not touch, ascending.
+    """Merge intervals into intervals that do not touch, ascending.
 
     The functions that count beginnings and ends of intervals (`delays.channel_rows`) need intervals that do not touch.
     """

@@ -26,7 +26,7 @@ HOURS = 10
 
 
 def outages_of_hours(**keys):
-    """Beginnings and ends of the outages, ns."""
+    """Return the beginnings and ends of the outages, ns."""
     plan = plan_of(60 * HOURS, **keys)
     return outages_ns(plan.medium, slots_of(plan, plan.medium), seed=1, duration_ns=plan.run.duration_ns)
 

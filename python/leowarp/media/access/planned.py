@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes and timeline of an access link."""
+"""The routes and timeline of an access link."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from leowarp.scenario.schema import Access
 
 
 class PlannedAccess(PlannedMedium[Access]):
-    """Hosts dish and server, with the routers terminal and gateway between them.
+    """An access link: hosts dish and server, with the routers terminal and gateway between them.
 
-    The type of the routes is `AccessRoutes`, which contains the slots, so that routes and timeline use the same slots.
+    The routes are `AccessRoutes`, so that routes and timeline use the same slots.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
-        """One path per slot, in both directions; see `access_routes`."""
+        """Return one path per slot, in both directions (`access_routes`)."""
         return access_routes(self.plan, self.section, ephemeris)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Tables of both directions, and a `path` event at each reconfiguration; see `access_timeline`."""
+        """Return the tables of both directions, and a `path` event at each reconfiguration (`access_timeline`)."""
         assert isinstance(routes, AccessRoutes), "routes of another medium"
         return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Median downlink capacity. If the capacity follows a schedule, the result is the schedule's median, not the
-        value sampled for this run."""
+        """Return the median downlink capacity. If the capacity follows a schedule, the result is the schedule's median,
+        not this run's sampled value."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates probes over a profile, without a guest: a probe may wait for capacity, is delayed, does not overtake the
-previous probe, and may be lost.
+"""The simulation of probes over a profile, without a guest. A probe may wait for capacity, is delayed, does not
+overtake the previous probe, and may be lost.
 
 A fit compares simulated probes with a recording, because simulation is thousands of times faster than pings in the
 guest. `leowarp validate` uses pings in the guest.
@@ -15,8 +15,8 @@ from leowarp.media.access.profile import Profile, Way
 
 
 def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Times at which the probes are sent: immediately, or as soon as the capacity is above 0. The transmission time of
-    a probe is neglected."""
+    """Return the times at which the probes are sent. A probe waits until the capacity is above 0. The transmission time
+    of a probe is neglected."""
     row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
     sends = np.flatnonzero(way.rate_bps > 0)
     after = np.searchsorted(sends, row)
@@ -25,14 +25,14 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrival times of all probes, and flags of the lost ones; the time of a lost probe is that at which it would have
-    arrived.
+    """Return the arrival times of all probes, and flags of the lost ones. A lost probe has the time at which it would
+    have arrived.
 
-    t_ns: int64 array of shape (n,). Sending times, ascending; no probe arrives before the previous probe, even if the
+    t_ns: The sending times, ascending, int64 array of shape (n,). No probe arrives before the previous one, even if the
         previous one is lost.
-    rng: Random numbers for loss ratios below 1.
-    Returns arrives_ns: int64 array of shape (n,)
-    Returns lost: bool array of shape (n,)
+    rng: The random numbers for loss ratios below 1.
+    Returns arrives_ns: An int64 array of shape (n,)
+    Returns lost: A bool array of shape (n,)
     """
     start_ns = departures_ns(way, t_ns)
     row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
@@ -41,10 +41,10 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 
 
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
-    """RTTs in ns of pings that the terminal sends at the times `t_ns`; nan for a ping that is lost in either direction.
+    """Return the RTTs in ns of pings that the terminal sends at the times `t_ns`. A lost ping has nan.
 
-    t_ns: int64 array of shape (n,). Sending times on the run's clock, ascending.
-    Returns rtt_ns: float64 array of shape (n,)
+    t_ns: The sending times on the run's clock, ascending, int64 array of shape (n,).
+    Returns rtt_ns: A float64 array of shape (n,)
     """
     rng = np.random.default_rng(seed)
     there_ns, lost_there = passed(profile.up, t_ns, rng)

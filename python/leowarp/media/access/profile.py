@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of a profile: two tables per direction of the link, and the random values from which the tables were made."""
+"""The result of a profile: two tables per direction of the link, and their random values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from leowarp.routes.schema import column, table_schema
 class Way:
     """The tables of one direction of the link, in the guest's format (design/interfaces.md, section 13).
 
-    capacity_t_ns, rate_bps: int64 arrays of shape (n,). A rate is valid from its time until the next time; the first
-        time is 0. With rate 0, nothing is sent.
-    channel_t_ns, delay_ns: int64 arrays of shape (m,). A delay is that of packets whose transmission begins between its
-        time and the next time; the first time is 0.
-    loss_ratio: float64 array of shape (m,). Probability of loss, 0 to 1, for the same packets as `delay_ns`.
+    capacity_t_ns, rate_bps: The times and rates, int64 arrays of shape (n,). A rate is valid from its time until the
+        next time. The first time is 0. With rate 0, nothing is sent.
+    channel_t_ns, delay_ns: The times and delays, int64 arrays of shape (m,). A delay applies to packets whose
+        transmission begins between its time and the next time. The first time is 0.
+    loss_ratio: The probability of loss, 0 to 1, for the same packets as `delay_ns`, float64 array of shape (m,).
     """
 
     capacity_t_ns: NDArray[np.int64]
@@ -33,14 +33,14 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Random values of each slot, and the outages.
+    """The random values of each slot, and the outages.
 
-    handover_ns: int64 array of shape (n,). Length of the handover at the slot's beginning.
-    spike_ns: int64 array of shape (n,) or None. Additional delay at the slot's beginning; None: handovers hold packets
-        instead.
-    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median capacity of the slot in each direction.
-    outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and disjoint; outages may begin before the run
-        and end after it.
+    handover_ns: The length of the handover at the slot's beginning, int64 array of shape (n,).
+    spike_ns: The additional delay at the slot's beginning, int64 array of shape (n,). None means that handovers hold
+        packets instead.
+    capacity_bps, capacity_up_bps: The median capacity of the slot in each direction, int64 arrays of shape (n,).
+    outage_begin_ns, outage_end_ns: The outages, ascending and disjoint, int64 arrays of shape (k,). Outages may begin
+        before the run and end after it.
     """
 
     handover_ns: NDArray[np.int64]
@@ -53,9 +53,9 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """Delay, loss and capacity of an access link over a run.
+    """The delay, loss and capacity of an access link over a run.
 
-    up, down: The direction from terminal to gateway, and the direction from gateway to terminal.
+    up, down: The directions from terminal to gateway, and from gateway to terminal.
     """
 
     up: Way
@@ -64,10 +64,10 @@ class Profile:
     drawn: Drawn
 
     def slot_table(self) -> pa.Table:
-        """One row per slot; columns as in `SLOT_COLUMNS`.
+        """Return one row per slot, with the columns `SLOT_COLUMNS`.
 
-        Returns: n rows in order of time. The timeline's metadata contains the slot table, so that a run directory has
-            the random values.
+        Returns: The rows in order of time. The timeline's metadata contains this table, so that a run directory has the
+            random values.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
@@ -98,9 +98,9 @@ class Profile:
         )
 
     def outage_table(self) -> pa.Table:
-        """One row per outage: `begin_ns`, `end_ns`.
+        """Return one row per outage: `begin_ns`, `end_ns`.
 
-        Columns as in `OUTAGE_COLUMNS`, ns on the run's clock; an outage that began before the run has a negative
+        The columns are `OUTAGE_COLUMNS`, ns on the run's clock. An outage that began before the run has a negative
         `begin_ns`.
         """
         return pa.Table.from_arrays(

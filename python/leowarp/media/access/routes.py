@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of an access link: at each reconfiguration, the two stations get another path."""
+"""The routes of an access link. At each reconfiguration, the two stations get another path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leowarp.scenario.schema import Access, Plan
 
 @dataclass(frozen=True, kw_only=True)
 class AccessRoutes(Routes):
-    """Routes of an access link.
+    """The routes of an access link.
 
     slots: The slots from which the routes were made.
     """
@@ -27,15 +27,15 @@ class AccessRoutes(Routes):
 
 
 def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
-    """The path of each slot in both directions; `path_id` counts slots from 0.
+    """Return the path of each slot in both directions. `path_id` counts slots from 0.
 
-    A path is station, satellite, station; the routers terminal and gateway exist only in the timeline. Both directions
-    of a path have the same base delay; jitter, frames and queues are in the timeline.
+    A path is station, satellite, station. The routers terminal and gateway exist only in the timeline. Both directions
+    of a path have the same base delay. Jitter, frames and queues are in the timeline.
 
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot (`slots_of`).
     access: The plan's medium.
-    ephemeris: Ephemeris of the same plan, if it has a constellation.
-    Returns: Two rows per update: dish to server, and server to dish. Each slot has one update.
+    ephemeris: The ephemeris of the same plan, if it has a constellation.
+    Returns: The routes with two rows per update: dish to server, and server to dish. Each slot has one update.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)
@@ -87,11 +87,9 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 
 
 def _clocks(plan: Plan, access: Access) -> list[str]:
-    """Warn if `access.clock` is not the instant at which the constellation's epoch and `run.start` place the run's
-    start.
+    """Return a warning if `access.clock` disagrees with the run's start from the constellation's epoch and `run.start`.
 
-    Returns a list with the warning, or an empty list; without a file of elements, satellites have no real positions and
-    any date is accepted.
+    The list is empty without a file of elements, because satellites have no real positions and any date is accepted.
     """
     sky = access.constellation
     if sky is None or sky.tle is None:
@@ -106,9 +104,9 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
-    """Minimum, maximum and time-weighted mean of the one-way base delay, and the number of route changes.
+    """Return the minimum, maximum and time-weighted mean of the one-way base delay, and the number of route changes.
 
-    duration_ns: Length of the run; a base delay is weighted by its time within the run.
+    duration_ns: The length of the run. A base delay is weighted by its time within the run.
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots of an access link. A slot lasts from one reconfiguration to the next and has its own path, which is sampled at
-random or follows from geometry.
+"""The slots of an access link. A slot lasts from one reconfiguration to the next. Its path is sampled at random or
+follows from geometry.
 
-The rule by which Starlink's scheduler chooses satellites is not published. With geometry, a slot uses a satellite that
-terminal and gateway both see above the elevation mask from the slot's beginning to its end. The scheduler `weighted`
-chooses at random, with a probability proportional to the elevation above the terminal's mask; `highest` chooses the
-highest satellite. Two consecutive slots may use the same satellite.
+The rule by which Starlink's scheduler chooses satellites is not published. With geometry, terminal and gateway both see
+a slot's satellite above the elevation mask from beginning to end. The scheduler `weighted` chooses at random, with a
+probability proportional to the elevation above the terminal's mask. The scheduler `highest` chooses the highest
+satellite. Two consecutive slots may use the same satellite.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from leowarp.scenario.media.access import quantiles_ns
 from leowarp.scenario.schema import Access, Plan
 
 TERMINAL, GATEWAY, POP = range(3)
-"""Stations of an access link's ephemeris, in the order of `Access.places`."""
+"""The stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""Interval between updates of delays that are computed from geometry. The range rate is far below 1 m/ns, so a step of
-the delay is below 5 us."""
+"""The interval between updates of delays that are computed from geometry. The range rate is far below 1 m/ns, so a step
+of the delay is below 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
-"""Ranges are sampled at this interval and interpolated linearly; the error is below r'' dt^2 / 8 = 75 m, or 0.25 us."""
+"""The interval at which ranges are sampled. Linear interpolation has an error below r'' dt^2 / 8 = 75 m, or 0.25 us."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slots:
     """The slots of a run.
 
-    begin_ns: int64 array of shape (n,). Times at which the slots begin, on the run's clock, ascending; the first is at
-        or before 0.
-    names: Name of the satellite of each slot, as used in paths.
-    base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, the same in both
-        directions; each value is valid until the next time, and the first time is at or before 0.
-    length_m: float64 array of shape (n,) or None. Distance from the terminal over the satellite to the gateway at the
-        slot's beginning; None without geometry.
-    elevation_deg: float64 array of shape (n,) or None. Elevation of the satellite above the terminal's horizon at the
-        slot's beginning; None without geometry.
+    begin_ns: The times at which the slots begin, on the run's clock, ascending, int64 array of shape (n,). The first is
+        at or before 0.
+    names: The name of the satellite of each slot, as used in paths.
+    base_t_ns, base_ns: The one-way delay without jitter and waiting, equal in both directions, int64 arrays of shape
+        (m,). Each value is valid until the next time, and the first time is at or before 0.
+    length_m: The distance from the terminal over the satellite to the gateway at the slot's beginning, float64 array of
+        shape (n,). None without geometry.
+    elevation_deg: The elevation of the satellite above the terminal's horizon at the slot's beginning, float64 array of
+        shape (n,). None without geometry.
     """
 
     begin_ns: NDArray[np.int64]
@@ -57,18 +57,18 @@ class Slots:
     elevation_deg: NDArray[np.float64] | None = None
 
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Base delay, ns, at the times `t_ns`, which must not be before the first slot.
+        """Return the base delay, ns, at the times `t_ns`, which must not be before the first slot.
 
-        t_ns: int64 array of any shape
-        Returns: int64 array of the same shape. The value of the last row at or before each time.
+        t_ns: An int64 array of any shape
+        Returns: An int64 array of the same shape. Each value is from the last row at or before its time.
         """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
 
 def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
-    """The slots of a plan with an access link.
+    """Return the slots of a plan with an access link.
 
-    ephemeris: Ephemeris of the same plan, if it has a constellation; its stations are terminal, gateway, point of
+    ephemeris: The ephemeris of the same plan, if it has a constellation. Its stations are terminal, gateway, point of
         presence.
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
@@ -87,8 +87,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
 
 
 def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
-    """Times of the reconfigurations before the run's end, ascending, beginning with the last one at or before time
-    0."""
+    """Return the times of the reconfigurations before the run's end, from the last one at or before time 0."""
     # The slot in which the run begins starts one period before the run's first reconfiguration.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, duration_ns // access.period_ns + 1, dtype=np.int64
@@ -99,7 +98,7 @@ def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
 
 
 def first_reconfiguration_ns(access: Access) -> int:
-    """Time of the first reconfiguration at or after time 0, on the run's clock.
+    """Return the time of the first reconfiguration at or after time 0, on the run's clock.
 
     Returns: A time from 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s), reconfigurations
         are at seconds 12, 27, 42 and 57 of each minute. J. Pan and others documented these seconds, and the traces of
@@ -114,13 +113,13 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Random base round trips in ns, with the quantiles `base_rtts`. Without quantiles, a slot's round trip is uniform
-    over all values that differ from the previous slot's value by at least `base_step_min_ns`.
+    """Return random base round trips in ns, with the quantiles `base_rtts`. Without quantiles, a slot's round trip is
+    uniform over all values that differ from the previous one by at least `base_step_min_ns`.
 
-    access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: range of the minimum RTTs in the study's figure 3) and
-        `base_step_min_ns` (3 ms, an assumption: the study says "changes regularly").
-    seed: ``run.seed``; the stream is `access.base`.
-    Returns: int64 array of shape (slots,). Base round trips of the slots, without `server_delay`.
+    access: The section with `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms, from the study's figure 3) and
+        `base_step_min_ns` (3 ms, an assumption).
+    seed: The ``run.seed``. The stream is `access.base`.
+    Returns: The base round trips of the slots, without `server_delay`, int64 array of shape (slots,).
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
@@ -153,7 +152,7 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
 
 
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
-    """The satellite of each slot, and the base delays that follow from its ranges.
+    """Return the satellite of each slot, and the base delays that follow from its ranges.
 
         base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
 
@@ -200,13 +199,14 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
 
 def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
-    """Number of the satellite that the scheduler chooses; if several have the same elevation, the first one.
+    """Return the number of the satellite that the scheduler chooses. Of several with the same elevation, it is the
+    first one.
 
-    visible: int array of shape (v,). Numbers of the satellites among which the scheduler chooses.
-    seen_deg: float64 array of shape (v,). Elevation of each satellite in `visible`, as seen from the terminal at the
-        slot's beginning.
-    draw: Uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
-        satellite is proportional to its elevation above the mask.
+    visible: The numbers of the satellites among which the scheduler chooses, int array of shape (v,).
+    seen_deg: The elevation of each satellite in `visible`, from the terminal at the slot's beginning, float64 array of
+        shape (v,).
+    draw: A uniform random number from 0 to 1, which `highest` does not use. With `weighted`, a satellite's probability
+        is proportional to its elevation above the mask.
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
@@ -216,8 +216,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
-    """The error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,) is the
-    lowest elevation of each satellite, over both ends of the slot and both stations."""
+    """Return the error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,) is
+    each satellite's lowest elevation over both ends of the slot and both stations."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

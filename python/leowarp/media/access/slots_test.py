@@ -23,7 +23,7 @@ def access_plan(duration_s: float = 60, seed: int = 1, **keys) -> Plan:
 
 
 def driven_plan(duration_s: float = 60, **keys) -> Plan:
-    """A plan with an access link whose satellites are those of Starlink's first shell."""
+    """Return a plan with an access link over the satellites of Starlink's first shell."""
     sky = Constellation(
         pattern="delta", planes=72, satellites_per_plane=22, altitude_m=550e3, inclination_deg=53.0, phasing=39
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profile of a Starlink dish (`starlink`): computes the tables of both directions from parameters, slots and a seed.
+"""The profile of a Starlink dish (`starlink`): the tables of both directions from parameters, slots and a seed.
 
 docs/guides/access-links.md explains the model and the source of each number.
 """
@@ -19,14 +19,13 @@ from leowarp.scenario.schema import Access
 
 
 def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
-    """Delay, loss and capacity of an access link over a run.
+    """Return the delay, loss and capacity of an access link over a run.
 
-    slots: Slots of the same plan (`slots.slots_of`).
-    seed: ``run.seed``; each component has its own random stream, named ``access.*``.
-    Returns: Tables of both directions, and the random values from which they were made.
+    slots: The slots of the same plan (`slots.slots_of`).
+    seed: The ``run.seed``. Each component has its own random stream, named ``access.*``.
+    Returns: The tables of both directions, with their random values.
 
-    The order in which components are computed does not matter, because no two of them share a random stream
-    (`streams.stream`).
+    The order of the components does not matter, because no two of them share a random stream (`streams.stream`).
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)
@@ -73,6 +72,6 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
 
 
 def _uniform_ns(seed: int, name: str, low_ns: int, high_ns: int, count: int) -> NDArray[np.int64]:
-    """One random whole number of nanoseconds per slot, from low_ns to high_ns (both included), sampled from the stream
-    `name`; shape (count,)."""
+    """Return one random number of nanoseconds per slot, from low_ns to high_ns (both included), shape (count,). The
+    stream is `name`."""
     return stream(seed, name).integers(low_ns, high_ns, count, dtype=np.int64, endpoint=True)

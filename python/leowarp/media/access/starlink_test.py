@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics that were published for Starlink, computed from probes over the tables, for half an hour and several
-seeds."""
+"""The published statistics of Starlink, computed from probes over the tables, for half an hour and several seeds."""
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""Interval between the pings of an iputils flood, if replies take longer than this interval."""
+"""The interval between the pings of an iputils flood, if replies take longer than this interval."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 
@@ -71,8 +70,8 @@ def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
 
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
-    """For each slot: the largest RTT around its reconfiguration, minus the slot's median RTT. Slots without replies
-    around the reconfiguration are left out."""
+    """Return for each slot the largest RTT around its reconfiguration, minus the slot's median RTT. Slots without
+    replies around it are left out."""
     over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         spike = rtt_ns[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]

@@ -19,27 +19,27 @@ from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
 TERMINAL, GATEWAY = "terminal", "gateway"
-"""Names of the routers at the two ends of the access link."""
+"""The names of the routers at the two ends of the access link."""
 
 _NODES = (TERMINAL, GATEWAY, *(host_node(station) for station in Access.STATIONS))
 _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
-    """The profile's tables for the run.
+    """Return the profile's tables for the run.
 
     plan: The plan with the seed and the duration.
-    slots: The slots of the plan's routes; the timeline must use these slots as well.
+    slots: The slots of the plan's routes. The timeline must use the same slots.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
 
 def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:
-    """Timeline of a plan's ``[access]``; columns as in `timeline.schema`.
+    """Return the timeline of a plan's ``[access]``, with the columns of `timeline.schema`.
 
-    Metadata: `slots` and `outages` are the random values (`Profile.slot_table` and `Profile.outage_table`).
+    The metadata `slots` and `outages` are the random values (`Profile.slot_table` and `Profile.outage_table`).
 
-    routes: Routes of the same plan, which contain the slots.
+    routes: The routes of the same plan, which contain the slots.
     Returns: A table in which all events except `path` events and rows of the tables are at time 0.
     """
     profile = profile_of(plan, access, routes.slots)
@@ -63,8 +63,8 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
 def access_link(plan: Plan, events: Events, access: Access, profile: Profile, ends: tuple[int, int]) -> None:
     """Add the access link between two nodes, with the queues and tables of a profile.
 
-    events: Builder to which the link, its queues and its tables are added.
-    ends: (int, int). Nodes of the link: the terminal's end, and the other end.
+    events: The builder to which the link, its queues and its tables are added.
+    ends: The nodes of the link: the terminal's end, and the other end.
     """
     terminal, gateway = ends
     events.link_up(0, terminal, gateway, _link(plan, access))
@@ -74,14 +74,14 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
-    """Random values of each slot, from the metadata of an access link's timeline; columns as in `SLOT_COLUMNS`."""
+    """Return the random values of each slot from an access link's timeline, with the columns `SLOT_COLUMNS`."""
     return TimelineMetadata.of(table.schema).slots or []
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:
-    """The link between terminal and gateway, whose rates, delays and losses are in tables.
+    """Return the link between terminal and gateway. Its rates, delays and losses are in tables.
 
-    The link never goes down, so `on_down` has no effect: during an outage, the loss ratio in the table is 1.
+    The link never goes down, so `on_down` has no effect. During an outage, the loss ratio in the table is 1.
     """
     return LinkKind(
         kind="gsl",
@@ -95,7 +95,7 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Add the queues, except a downlink queue of kind fifo: its limit is part of the link."""
+    """Add the queues, except a downlink queue of kind fifo, whose limit is part of the link."""
     plain = access.queue_discipline == "fifo"
     limits = (
         # The queues are deep by default, as the study observed and LeoReplayer's authors recommend. On the downlink,
@@ -119,13 +119,13 @@ def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None
 
 
 def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
-    """Add the tables of capacity, delay and loss for the direction a to b; delays are rounded as the plan specifies."""
+    """Add the tables of capacity, delay and loss for the direction a to b. Delays are rounded as the plan specifies."""
     events.capacity(a, b, way.capacity_t_ns, way.rate_bps)
     events.channel(a, b, way.channel_t_ns, rounded_ns(plan, way.delay_ns), way.loss_ratio)
 
 
 def _forward(events: Events) -> None:
-    """Add the forwarding entries, which never change, because all slots use the same link."""
+    """Add the forwarding entries. They never change, because all slots use the same link."""
     row = (_DISH, _TERMINAL, _GATEWAY, _SERVER)
     for there in (row, row[::-1]):
         for node, next_hop in pairwise(there):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations of a constellation with an access link (`[stations.access]`): which satellite each of them uses, and when.
+"""The stations of a constellation with an access link (`[stations.access]`): their satellite in each slot.
 
-A dish consists of two nodes of the timeline. The dish's router is next to the host; behind it is the station's own
+A dish consists of two nodes of the timeline. The dish's router is next to the host. Behind it is the station's own
 node, which has the ground links. The profile's access link connects the router to the station. The link's tables
-contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue; its
-delay is the propagation to the slot's satellite plus the fixed delay of the access network. A reconfiguration therefore
-changes the ground link, while packets that wait for the radio stay in the queue of the access link.
+contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue. Its
+delay is the propagation to the slot's satellite plus the fixed delay of the access network. A reconfiguration changes
+the ground link, while packets that wait for the radio stay in the access link's queue.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
 
 _LOOKED_AT_NS = 1_000_000_000
-"""Interval at which a satellite is compared with an obstruction map within a slot: at 550 km, a satellite moves by at
-most 0.8 deg in this time."""
+"""The interval at which a satellite is compared with an obstruction map within a slot. At 550 km, a satellite moves by
+at most 0.8 deg in this time."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
-    """The dishes of a plan, in the order of its stations.
+    """Return the dishes of a plan, in the order of its stations.
 
     Raises ScenarioError if a dish sees no satellite throughout some slot.
     """
@@ -63,7 +63,7 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which satellites `above` the mask are seen from the station without obstruction throughout a slot; bool of shape
+    """Return which satellites `above` the mask are seen without obstruction throughout a slot, as bool of shape
     (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
@@ -77,8 +77,8 @@ def _free_through(
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
     """Add the access link of a dish, between the dish's router and its station.
 
-    events: Builder to which the link, its queues and its tables are added.
-    ends: (int, int). Nodes of the router and of the station, in this order.
+    events: The builder to which the link, its queues and its tables are added.
+    ends: The nodes of the router and of the station, in this order.
     """
     access = plan.dishes[plan.stations[dish.station].name]
     # The ground link already has the base delay, so the access link's base delay is 0.
@@ -91,7 +91,7 @@ def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> 
 
 
 def _seed(plan: Plan, station: int) -> int:
-    """A separate seed for each dish. All dishes use the same stream names, so with one seed they would get the same
+    """Return a separate seed for each dish. All dishes use the same stream names, so one seed would give them the same
     random numbers."""
     return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations with an access link: their satellites, reconfigurations between route updates, and parts of the timeline
-that stay the same."""
+"""The stations with an access link: their satellites, their reconfigurations, and the parts of the timeline that stay
+the same."""
 
 import dataclasses
 from itertools import pairwise

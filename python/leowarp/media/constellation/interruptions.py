@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that a path uses before they are available: ground links after a handover, and links between satellites while
-lasers are pointed.
+"""The links that a path uses before they are available: ground links after a handover, and links whose lasers are being
+pointed.
 
 Each interruption is a time interval of one link, in both directions. With `lost`, a packet whose transmission begins in
 the interval is lost. With `buffered`, the link's capacity is 0 in the interval, so packets wait in the link's queue, up
-to its limit. With `old` (only for ground links), nodes get the entries of the new path only when both of its ground
-links are available. Packets take the old path until both ground links are available.
+to its limit. With `old` (only for ground links), nodes get the entries of the new path when both of its ground links
+are available. Until that time, packets take the old path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from leowarp.timeline.events import Events, LinkKind
 class Interruption:
     """A temporary interruption of a link.
 
-    a, b: Nodes at the two ends of the link, where a < b.
+    a, b: The nodes at the two ends of the link, where a < b.
     """
 
     a: int
@@ -40,11 +40,11 @@ class Interruption:
 
 
 class Interruptions:
-    """All interruptions of a run, grouped by what happens to packets.
+    """The interruptions of a run, grouped by what happens to packets.
 
-    routes: Routes of the same plan.
-    satellites: Number of satellites; nodes with this number or a larger one are stations.
-    dishes: Nodes of stations with an access link, whose handovers are part of that link.
+    routes: The routes of the same plan.
+    satellites: The number of satellites. Nodes with this number or a larger one are stations.
+    dishes: The nodes of stations with an access link, whose handovers are part of that link.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -58,14 +58,14 @@ class Interruptions:
         self._duration_ns = plan.run.duration_ns
 
     def is_buffered(self, a: int, b: int) -> bool:
-        """Whether the link needs a table of capacity, because packets are buffered in at least one interval."""
+        """Return whether the link needs a table of capacity, because packets are buffered in at least one interval."""
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """Time from a route update until the nodes get the entries of a path, ns. During this time, packets take the
-        old path.
+        """Return the time from a route update until the nodes get the entries of a path, ns. Until that time, packets
+        take the old path.
 
-        until_ns: Time of the next update.
+        until_ns: The time of the next update.
         Raises ScenarioError if the next update comes before the entries are installed.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
@@ -78,11 +78,11 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the loss events of interruptions. The events of links, and those of the links' own losses, must be added
+        """Add the loss events of interruptions. The events of links, and of the links' own losses, must be added
         before.
 
-        kind_of: Function that returns the kind of a link from the link's larger node number. After an interruption, the
-            loss ratio of that kind applies again.
+        kind_of: A function that returns the kind of a link from its larger node number. After an interruption, the loss
+            ratio of this kind applies again.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
@@ -105,7 +105,7 @@ class Interruptions:
 
 
 def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
-    """Interruptions of each link in order of time; adjacent ones are merged."""
+    """Return the interruptions of each link in order of time, with adjacent ones merged."""
     found: dict[tuple[int, int], list[Interruption]] = {}
     for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
         mine = found.setdefault((one.a, one.b), [])
@@ -118,7 +118,7 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """An interruption for each ground link that paths use after a route update but not before the update; ground links
+    """Return an interruption for each ground link that paths use after a route update but not before it. Ground links
     of dishes are left out."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:

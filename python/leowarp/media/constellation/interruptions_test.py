@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ground links with a gap after a handover, and links whose lasers need time. The tests check which links are
-interrupted, when, and what stays unchanged."""
+"""The ground links with a gap after a handover, and the links whose lasers need time."""
 
 from itertools import pairwise
 from typing import Any
@@ -45,7 +44,7 @@ def links(path):
 
 
 def handovers(routes):
-    """(update, ground link) for every ground link that paths use after a route update but not before it."""
+    """Return (update, ground link) for every ground link that paths use after a route update but not before it."""
     found = []
     paths = [[routes.nodes[node] for node in now[0]] for now in routes.paths]
     for (before, now), t_ns in zip(pairwise(paths), routes.t_ns.tolist()[1:], strict=True):
@@ -56,7 +55,7 @@ def handovers(routes):
 
 
 def intervals(rows, event, column, value):
-    """(link with its satellite first, begin) -> end, for each interval in which `column` has this value."""
+    """Map (link with its satellite first, begin) to the end of each interval in which `column` has this value."""
     found, open_ = {}, {}
     for row in (row for row in rows if row["event"] == event):
         ends = row["a"], row["b"]
@@ -128,7 +127,7 @@ def test_gaps_are_drawn_around_their_mean_and_again_the_same():
 
 
 def new_links(plan, routes):
-    """(update, link) for each link between satellites that a path uses and that was out of range at the previous
+    """Return (update, link) for each satellite link that a path uses and that was out of range at the previous
     update."""
     sky = ephemeris_of(plan)
     assert sky is not None
@@ -183,7 +182,7 @@ CLASSES = FEW_PLANES | {"isl.acquisition": "3 s", "isl.acquisition_between_plane
 
 
 def plane(name):
-    """Number of the plane of a satellite ``s-PP-SS``."""
+    """Return the number of the plane of a satellite ``s-PP-SS``."""
     return name.rsplit("-", 1)[0]
 
 
@@ -218,8 +217,8 @@ def test_classes_of_equal_times_are_no_classes():
 
 
 def test_only_links_between_planes_are_new_over_18_planes_of_36():
-    """The distances between satellites of one plane do not change. Without `terminals`, no link within a plane is
-    therefore new, and an acquisition time for such links has no effect."""
+    """Check that no link within a plane is new without `terminals`. The distances within a plane do not change, so an
+    acquisition time for these links has no effect."""
     lost = {"isl.acquiring": "lost"}
     both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
     assert 'acquisition = "0 s"' in one.to_toml()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes and timeline of a constellation."""
+"""The routes and timeline of a constellation."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from leowarp.scenario.schema import Constellation
 
 
 class PlannedConstellation(PlannedMedium[Constellation]):
-    """Stations that communicate over the satellites of a constellation."""
+    """A constellation, over whose satellites the stations communicate."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Shortest paths at each route update; see `constellation_routes`."""
+        """Return the shortest paths at each route update (`constellation_routes`)."""
         return constellation_routes(self.plan, _given(ephemeris), dishes=dishes_of(self.plan, _given(ephemeris)))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Events of changing links and routes; see `constellation_timeline`."""
+        """Return the events of changing links and routes (`constellation_timeline`)."""
         return constellation_timeline(self.plan, _given(ephemeris), routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The sections `[isl]` and `[ground]`."""
+        """Return the sections `[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:
-        """Lowest of the links' rates and of the dishes' downlink capacities."""
+        """Return the lowest of the links' rates and of the dishes' downlink capacities."""
         dishes_bps = [
             dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
             for dish in self.plan.dishes.values()
@@ -44,7 +44,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
 
 
 def _given(ephemeris: Ephemeris | None) -> Ephemeris:
-    """The ephemeris; raises if it is None, which is allowed only in a plan without a constellation."""
+    """Return the ephemeris, or raise if it is None, as in a plan without a constellation."""
     if ephemeris is None:
         raise ValueError("a plan with a constellation needs its ephemeris")
     return ephemeris

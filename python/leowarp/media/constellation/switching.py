@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times at which the nodes of a new path get their forwarding entries, if they switch one after another
-(``routing.update = "staggered"``).
+"""The times at which the nodes of a new path get their forwarding entries one after another (``routing.update =
+"staggered"``).
 
-The nodes of the forward path come first, each after the previous node has switched, then the nodes of the return path.
-A node whose entry does not change takes as long as any other node, because the program that installs routes writes
-every entry. The emulator of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another,
-forward path first (main.go at 34e333e).
+The nodes of the forward path come first, each after the previous node. The nodes of the return path follow. A node
+whose entry does not change takes as long as any other, because the program that installs routes writes every entry. The
+emulator of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another, forward path first
+(main.go at 34e333e).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from leowarp.scenario.schema import Plan
 
 
 class Switching:
-    """Times at which nodes switch, by route update and pair."""
+    """The times at which nodes switch, by route update and pair."""
 
     def __init__(self, plan: Plan) -> None:
         self._routing, self._seed = plan.routing, plan.run.seed
         self._done_ns = 0
 
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
-        """Delay in ns, after the route update, at which each node of a path gets its entry; one value per node except
-        the last node.
+        """Return the delay in ns from the route update until each node of a path gets its entry. The last node has no
+        value.
 
-        update, pair: Indices of the route update and of the pair. For each update and pair, call this method for the
-            forward path first: the return path starts when the forward path is done.
+        update, pair: The indices of the route update and of the pair. For each update and pair, call this method for
+            the forward path first. The return path starts when the forward path is done.
         """
         nodes = len(path) - 1
         # At update 0 there is no delay, because the initial routes exist when the run begins.
@@ -55,10 +55,9 @@ class Switching:
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
         """Reject entries that nodes would get only after the next change.
 
-        at_ns: Time of the update.
-        after_ns: Delays, as returned by the method `after_ns`.
-        until_ns: Time of the next update, or of the removal of links that the present update no longer uses, if this
-            removal is earlier.
+        at_ns: The time of the update.
+        after_ns: The delays from the method `after_ns`.
+        until_ns: The time of the next update, or of an earlier removal of links that the present update no longer uses.
         Raises ScenarioError if a node would get its entry at or after `until_ns`.
         """
         last_ns = max(after_ns, default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that switch one after another: in which order, when, and what happens to packets meanwhile."""
+"""The nodes that switch one after another: their order, their times, and the packets meanwhile."""
 
 import itertools
 from typing import Any

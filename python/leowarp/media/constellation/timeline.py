@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a constellation: changing links and routes.
 
-The following rules say when a link exists. A link is created when a path first uses it; with ``instantiate = "all"``,
-when the key `rule` first includes it at a route update. Other keys say when a link ends:
+These rules say when a link exists. A link is created when a path first uses it. With ``instantiate = "all"``, it is
+created when the key `rule` first includes it at a route update. Other keys say when a link ends:
 
 - ``drain``, ``source``: the link exists until the end of the run, so that packets in flight still arrive over the old
   path. Nodes that are not on the new path keep their entries for the old path. The link's delay follows the satellites
   while a path uses the link, and for one route interval after that. After that interval, the delay is constant until a
-  path uses the link again, because the link contains no packets.
+  path uses the link again, because it contains no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
-- ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses the link later, the link counts as
-  new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
+- ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses the link later, it counts as new,
+  and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
   link.
 - ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
@@ -20,7 +20,7 @@ when the key `rule` first includes it at a route update. Other keys say when a l
   is out of range goes down at the second route update in this state (drain, source), or at the first (drop).
 
 The delay of a link is set when a path begins to use the link, and at the delay updates 0, ``routing.link_interval``,
-and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate = "all"`` is costly: 648
+and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate = "all"`` is costly. 648
 satellites within 3000 km have some 6,000 links at a time, and each link is a pair of network interfaces in the guest.
 """
 
@@ -47,26 +47,26 @@ from leowarp.timeline.forwarding import Forwarding
 from leowarp.timeline.metadata import TimelineMetadata
 
 TEARDOWN_AFTER_NS = 5_000_000_000
-"""The study's emulator removes a link 5 s after the route update from which on no path uses it (satellite_tcp_emulator,
-main.go: ``time.Sleep(5 * time.Second)``)."""
+"""The time after which the study's emulator removes a link that no path uses (satellite_tcp_emulator, main.go:
+``time.Sleep(5 * time.Second)``)."""
 
 Codes = NDArray[np.int64]
-"""Links encoded as single numbers, ``a * nodes + b`` with a < b; sorted."""
+"""The links encoded as single numbers, ``a * nodes + b`` with a < b, sorted."""
 
 
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
-    """The timeline of a constellation's routes.
+    """Return the timeline of a constellation's routes.
 
-    Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+    Returns: The columns as in `timeline.schema`, with the metadata `warnings` (JSON list).
     """
     return _Builder(plan, ephemeris, routes).build()
 
 
 class _Builder:
-    """The timeline under construction; route updates are added one after another.
+    """The timeline under construction, to which route updates are added one after another.
 
-    Links are represented by sorted codes (`Codes`), so that numpy can compare sets of links: with ``instantiate =
-    "all"``, thousands of links are up at a time.
+    Links are sorted codes (`Codes`), so that numpy can compare sets of links. With ``instantiate = "all"``, thousands
+    of links are up at a time.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, routes: Routes) -> None:
@@ -104,7 +104,7 @@ class _Builder:
         self._delays = _Delays()
 
     def build(self) -> pa.Table:
-        """The timeline with all events.
+        """Return the timeline with all events.
 
         Each route update is processed in a fixed order: removals that are due, links that come up, delays, routes,
         links that go down. Each step needs the states of links and the delays that the earlier steps leave. `Events`
@@ -168,7 +168,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Add the paths of a route update, to which the nodes switch at once or one after another."""
+        """Add the paths of a route update."""
         routes = self._routes
         # A switch that belongs to the last update may come after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -185,8 +185,8 @@ class _Builder:
             self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
-        """Links that must be up from route update k on: those on paths and, with ``instantiate = "all"``, those that
-        the rule includes."""
+        """Return the links that must be up from route update k on. They are the links on paths and, with ``instantiate
+        = "all"``, all links of the rule."""
         links = links_of(self._routes.paths[k])
         if self._routes.isl is not None:
             links = np.concatenate([links, self._routes.isl[k]])
@@ -226,8 +226,8 @@ class _Builder:
             self._take_down(t_ns, code)
 
     def _tear_down(self, until_ns: int, needed: Codes) -> None:
-        """Take down links that are due for removal before `until_ns`. A link in `needed` whose removal is not due yet
-        is removed from the list."""
+        """Take down links that are due for removal before `until_ns`. A link in `needed` that is not due yet is removed
+        from the list."""
         for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
             at_ns = self._teardown_ns.pop(code)
             if code in self._up:
@@ -237,7 +237,7 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
-        """Add the event by which a link comes up; the link has no delay yet."""
+        """Add the event by which a link comes up."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
         # In the guest a new link has no delay, so its delay must be set even if it is the same as before.
@@ -250,14 +250,14 @@ class _Builder:
             self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
-        """Add the event by which a link goes down; the link's kind (`on_down`) says whether its packets are lost."""
+        """Add the event by which a link goes down."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Kind of a link, given the larger of the numbers of its two nodes. In a ground link, the larger number is that
-        of the station."""
+        """Return the kind of a link, given its larger node number. In a ground link, the larger number is the
+        station's."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
@@ -276,10 +276,9 @@ class _Builder:
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """Raise netem's limits by the number of packets in flight at the longest delay that each link has in the run.
+        """Raise netem's limits by the packets in flight at the longest delay of each link.
 
-        Only limits that count packets in flight are raised (`LinkKind.limit_with_flying_pkts`). Whether a limit counts
-        them depends on the kind of the link.
+        Only limits that count packets in flight are raised (`LinkKind.limit_with_flying_pkts`).
         """
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()
@@ -287,7 +286,7 @@ class _Builder:
 
 
 class _Delays:
-    """Current delay and longest delay of each link."""
+    """The current delay and the longest delay of each link."""
 
     def __init__(self) -> None:
         self._codes = np.empty(0, dtype=np.int64)
@@ -295,8 +294,7 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Flags, shape (m,), one per link: true if the link's delay was never set, or if `delay_ns` differs from the
-        delay that was last set."""
+        """Return a flag per link, shape (m,). It says whether the delay was never set, or differs from `delay_ns`."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
@@ -307,17 +305,17 @@ class _Delays:
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
 
     def forget(self, code: int) -> None:
-        """Delete the current delay of a link that comes up, because the guest has none for it."""
+        """Delete the current delay of a link that comes up. The guest has none for it."""
         at = np.searchsorted(self._codes, code)
         if at < len(self._codes) and self._codes[at] == code:
             self._now_ns[at] = _UNSET
 
     def longest_ns(self) -> dict[int, int]:
-        """Longest delay of each link that ever had a delay, by code."""
+        """Return the longest delay of each link that ever had a delay, by code."""
         return dict(zip(self._codes.tolist(), self._longest_ns.tolist(), strict=True))
 
     def _make_known(self, codes: Codes) -> None:
-        """Insert links that are not in the list yet, without a delay; the codes stay sorted for `searchsorted`."""
+        """Insert links that are not in the list yet, without a delay. The codes stay sorted for `searchsorted`."""
         new = np.setdiff1d(codes, self._codes)
         if len(new):
             at = np.searchsorted(self._codes, new)

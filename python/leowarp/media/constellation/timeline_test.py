@@ -19,7 +19,7 @@ from leowarp.timeline import Replay, replayed
 from support.plans import S, plan, shell, star
 
 NARROW = Ground(max_ground_range_m=700e3)
-"""With this ground range, Madrid or Tokyo sometimes sees no satellite."""
+"""The ground range at which Madrid or Tokyo sometimes sees no satellite."""
 
 RANK = {"node": 0, "link": 1, "rate": 2, "delay": 3, "loss": 4, "route": 5, "path": 6}
 
@@ -43,7 +43,7 @@ def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
 
 
 def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
-    """Check, at every instant with an event, the conditions that every timeline of a constellation meets."""
+    """Check the conditions of every constellation timeline at every instant with an event."""
     events = table.to_pylist()
     order = [(e["t_ns"], 7 if e["event"] == "link" and not e["up"] else RANK[e["event"]]) for e in events]
     assert order == sorted(order)

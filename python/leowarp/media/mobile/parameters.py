@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the channel model that follow from a plan's ``[mobile]``, and warnings about them."""
+"""The parameters of the channel model that follow from a plan's ``[mobile]``, and warnings about them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from leowarp.timeline.metadata import CodewordSummary
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
-    """Parameters of the fading; None if the plan has no fading.
+    """Return the parameters of the fading, or None if the plan has no fading.
 
-    Lengths that the plan does not give are None in the result; `LandMobile.model` takes them from the environment's
-    table.
+    Lengths that the plan does not give are None. `LandMobile.model` takes them from the environment's table.
     """
     if not mobile.fading:
         return None
@@ -33,7 +32,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 
 
 def harq_of(mobile: Mobile) -> Harq:
-    """Parameters of the link layer with hybrid ARQ.
+    """Return the parameters of the link layer with hybrid ARQ.
 
     design/lms-harq.md explains each default, and how much the results depend on it.
     """
@@ -57,27 +56,28 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Received power, codewords and their outcome on the last hop, over the whole run; equal plans give equal results.
+    """Compute the received power, the codewords and their outcome on the last hop over the whole run. Equal plans give
+    equal results.
 
-    A run directory contains neither power nor codewords, so `view.series.fading_of_run` recomputes them from the plan.
+    A run directory contains neither power nor codewords, so `view.series.fading_of_run` recomputes them.
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """Delay and loss that the last hop causes, over the whole run.
+    """Compute the delay and loss that the last hop causes over the whole run.
 
-    Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal, from each time on.
-    Returns outcomes: Outcome of all codewords of the run, whether or not they carried a packet.
+    Returns rows: The delay and loss (0 or 1) in the direction from satellite to terminal, from each time on.
+    Returns outcomes: The outcome of all codewords of the run, whether or not they carried a packet.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
 
 
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
-    """Summary of the codewords' outcomes.
+    """Return a summary of the codewords' outcomes.
 
-    The timeline's metadata contains the summary as `harq`, where the report reads it.
+    The timeline's metadata contains it as `harq`, where the report reads it.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),
@@ -89,7 +89,7 @@ def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
-    """Warnings about the channel of a run."""
+    """Return warnings about the channel of a run."""
     warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:
@@ -105,10 +105,10 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link between satellite and terminal, which replaces a ground link. The link's nominal delay is the
-    delay of a packet that needs no retransmission.
+    """Return the fading link between satellite and terminal, which replaces a ground link. Its nominal delay is the
+    delay of a packet without a retransmission.
 
     From the terminal to the satellite, the delay is `return_delay_ns`. From the satellite to the terminal, the delay is
-    `first_delay_ns`; each retransmission adds to it.
+    `first_delay_ns`, and each retransmission adds to it.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes and timeline of a mobile channel."""
+"""The routes and timeline of a mobile channel."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leowarp.scenario.schema import Mobile
 
 
 class PlannedMobile(PlannedMedium[Mobile]):
-    """Hosts mobile and server, with the routers terminal, satellite and gateway between them."""
+    """A mobile channel: hosts mobile and server, with the routers terminal, satellite and gateway between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Routes over the constellation, in which the fading link replaces a ground link; without a constellation, one
-        path per direction."""
+        """Return routes over the constellation, in which the fading link replaces a ground link. Without a
+        constellation, there is one path per direction."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
         # The fading link's delay is the delay of a packet that travels towards the terminal and is decoded after the
@@ -29,11 +29,11 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return fixed_routes(ROUTERS, self.section.STATIONS, (there, there[::-1]), delays_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """The timeline, with the effect of fading and hybrid ARQ as a table of the last hop; see `mobile_timeline`."""
+        """Return the timeline, with fading and hybrid ARQ as a table of the last hop (`mobile_timeline`)."""
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Rate without retransmissions; if retransmissions take capacity, this is an upper limit."""
+        """Return the rate without retransmissions. If retransmissions take capacity, it is an upper limit."""
         return self.section.rate_bps
 
     def check(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes to a mobile terminal: the last satellite under each rule, and delays with the channel as last hop."""
+"""The routes to a mobile terminal: the last satellite under each rule, and delays with the channel as last hop."""
 
 import dataclasses
 import itertools
@@ -26,7 +26,7 @@ STAR = Constellation(
 
 
 def driven(duration_s: float = 600, *, ground: Ground | None = None, isl: Isl | None = None, **mobile) -> Plan:
-    """The scenario that the preset tauran-study and `delays = "constellation"` describe."""
+    """Return the plan of the preset tauran-study with `delays = "constellation"`."""
     nowhere: dict[str, Any] = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
     return dataclasses.replace(
         chain(duration_s=duration_s),

@@ -2,8 +2,8 @@
 """The timeline of a mobile channel: hosts mobile and server, and the routers terminal, satellite and gateway.
 
 The link from satellite to terminal fades. The terminal is a router between the fading link and the host. A host's
-capture records a packet when the host's own link begins to send it. If the host had the fading link, time in that
-link's queue would appear as time in the application.
+capture records a packet when the host's own link begins to send it. If the host had the fading link, time in the link's
+queue would appear as time in the application.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
 ROUTERS = TERMINAL, SATELLITE, GATEWAY = "terminal", "satellite", "gateway"
-"""Routers from the mobile host to the server; the link from satellite to terminal fades."""
+"""The routers from the mobile host to the server. The link from satellite to terminal fades."""
 
 NODES = (*ROUTERS, *(host_node(station) for station in Mobile.STATIONS))
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
@@ -33,16 +33,16 @@ _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 
 
 def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-    """Timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
+    """Return the timeline of a plan's ``[mobile]``, with the columns of `timeline.schema`.
 
     Metadata: `warnings` and `harq`. `harq` is the outcome of all codewords of the run, whether or not they carried a
     packet: `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`,
     `symbols_ratio`.
 
     mobile: The plan's medium.
-    ephemeris: Ephemeris of the same plan, if it has a constellation. With a constellation, the delay between gateway
-        and satellite follows the current path up to its last satellite. The delay between gateway and satellite is
-        computed at each route update and each delay update.
+    ephemeris: The ephemeris of the same plan, if it has a constellation. With a constellation, the delay between
+        gateway and satellite follows the current path to its last satellite. This delay is computed at each route
+        update and each delay update.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
     """
     realised = realisation_of(plan, mobile)
@@ -85,10 +85,9 @@ def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int)
 
 
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
-    """Add paths and delays over the run; while there is no path, the routers at its ends have no next hop.
+    """Add paths and delays over the run. While there is no path, the routers at its ends have no next hop.
 
-    The delay is that of the first pair's path at each route update and each delay update. Changes are added as events,
-    for both directions of the link.
+    The delay is the first pair's path delay at each route update and each delay update.
     """
     ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))
     for i, pair in enumerate(routes.pairs):

@@ -184,7 +184,7 @@ ROUTED = 'fading = false\ndelays = "constellation"\n{keys}\n[constellation]\npre
 
 
 def routed(folder, keys="", below="", duration="300 s"):
-    """A plan over the study's constellation, with its ephemeris, routes and timeline."""
+    """Return a plan over the study's constellation, with its ephemeris, routes and timeline."""
     plan = plan_of(folder, ROUTED.format(keys=keys, below=below), duration)
     sky = ephemeris_of(plan)
     ways = routes_of(plan, sky)
@@ -192,7 +192,7 @@ def routed(folder, keys="", below="", duration="300 s"):
 
 
 def forward_of(table):
-    """Delays between gateway and satellite: direction -> time -> delay."""
+    """Return the delays between gateway and satellite, by direction and time."""
     delays_ns = {}
     for row in of_kind(table, "delay"):
         if {row["a"], row["b"]} == {"gateway", "satellite"}:

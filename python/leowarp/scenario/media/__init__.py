@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of the media: one class for each medium, and the union type of these classes."""
+"""The sections of the media: one class for each medium, and the union type of these classes."""

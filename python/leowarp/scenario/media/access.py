@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[access]`: the link of a terminal to a satellite network, from a profile.
+"""The section `[access]`: the link of a terminal to a satellite network, from a profile.
 
 A key without a direction applies to the downlink (gateway to terminal) or to both directions. A key that ends in `_up`
 applies to the uplink. The source of each value is named beside the value, and in full in docs/guides/access-links.md.
@@ -32,16 +32,14 @@ from leowarp.scenario.text.problems import Problems
 class Access(QueueKeys, FollowsConstellation):
     """A model of a satellite network's access link, between the hosts `dish` and `server`.
 
-    The profile reproduces published statistics; it does not model the radio. Capacity, delay and loss are independent
+    The profile reproduces published statistics. It does not model the radio. Capacity, delay and loss are independent
     of each other, except that reconfigurations affect all of them (docs/limitations.md, access links).
 
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the keys `base_rtt_min`,
-        `base_rtt_max` and `base_step_min`. If `base_rtts` is empty, the keys `base_rtt_min`, `base_rtt_max` and
-        `base_step_min` apply.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. Both ratios are None
-        only as long as the preset is not filled in.
-    constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, otherwise
-        None.
+    base_rtts: The evenly spaced quantiles of a slot's base round trip. If the list is empty, the keys `base_rtt_min`,
+        `base_rtt_max` and `base_step_min` apply.
+    residual_loss_ratio, residual_loss_up_ratio: The share of packets lost outside outages, 0 to 1. Both ratios are None
+        until the preset is filled in.
+    constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, or None.
     """
 
     NAME: ClassVar = "access"
@@ -385,7 +383,7 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that have no effect: those that only a constellation uses, and all keys of `[network]` except neighbours
+        """Return the keys without effect: the keys of a constellation, and all keys of `[network]` except neighbours
         and packet length."""
         # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
@@ -393,11 +391,11 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset's values and check keys against each other; every broken rule goes to `problems`.
+        """Fill in the preset's values and check keys against each other. Every broken rule goes to `problems`.
 
-        section: Section ``[access]``; values of the preset are added where the text gives none.
-        problems: Receives minima above maxima, a base step that is too large for its range, outages longer than twice
-            their reach, a handover as long as a slot, and keys without effect.
+        section: The section ``[access]``, to which the preset's values are added.
+        problems: The list that receives minima above maxima, a base step that is too large for its range, outages
+            longer than twice their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
         for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
@@ -430,8 +428,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Defaults that differ from those of a constellation: a shorter run, larger TCP buffers, and shorter windows of
-        stored packets."""
+        """Return the defaults that differ from a constellation's. They are a shorter run, larger TCP buffers, and
+        shorter windows of stored packets."""
         # At 250 Mbit/s with a reconfiguration every 15 s, windows of whole seconds would store a quarter of all
         # packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses about half of a
         # socket's buffer for data.
@@ -442,10 +440,10 @@ class Access(QueueKeys, FollowsConstellation):
         }
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Terminal, gateway and point of presence, in this order.
+        """Return the terminal, the gateway and the point of presence, in this order.
 
-        Returns: tuple of three Station. Heights 0 m. Used only with ``geometry = "constellation"``; `stations` is
-            ignored.
+        Returns: A tuple of three Station, with height 0 m. It is used only with ``geometry = "constellation"``.
+            `stations` is ignored.
         """
         return (
             Station(
@@ -465,7 +463,7 @@ class Access(QueueKeys, FollowsConstellation):
 
 
 PROFILE_FILES: Mapping[str, Path] = {"oneweb": Path(__file__).with_name("oneweb.toml")}
-"""Files with the values of each profile other than the default one, and with their sources."""
+"""The files with the values and sources of each profile other than the default one."""
 
 ACCESS_PRESETS: Mapping[str, Preset] = {
     "peak": Preset(
@@ -478,12 +476,11 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
         "Chosen in the same way as at peak hours, from CUBIC's 200 Mbit/s off-peak.",
     ),
 }
-"""Values of the keys that each preset fills in."""
+"""The values of the keys that each preset fills in."""
 
 
 def _check_base(section: Section, problems: Problems) -> None:
-    """Check that a slot's base can differ from that of the previous slot by at least the minimum step, and stay within
-    the range.
+    """Check that a slot's base can differ from the previous one by the minimum step, within the range.
 
     From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. A constant base
     (equal bounds, and a step of 0) is valid.
@@ -499,10 +496,10 @@ def _check_base(section: Section, problems: Problems) -> None:
 
 
 def quantiles_ns(texts: Sequence[str]) -> list[int]:
-    """The quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), as times in ns.
+    """Return the quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), as times in ns.
 
     Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if the quantiles decrease, or if there is only
-    one quantile.
+    one.
     """
     values_ns = [int(units.TIME.parse(each)) for each in texts]
     if any(not 0 <= each <= 10 * 10**9 for each in values_ns):
@@ -527,9 +524,9 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Keys of ``[access]`` that have no effect in combination with other keys, grouped by reason.
+    """Return the keys of ``[access]`` that have no effect with other keys, grouped by reason.
 
-    Returns: Text of the message ("has no effect with ...") -> TOML keys of ``[access]``.
+    Returns: The TOML keys of ``[access]``, by text of the message ("has no effect with ...").
     """
     idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[chain]`: links in a row that never change.
+"""The section `[chain]`: links in a row that never change.
 
-The smallest possible network: delay, throughput and queue length can be computed by hand.
+In this smallest possible network, delay, throughput and queue length can be computed by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leowarp.scenario.text.key import count, quantity
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(RateKeys, MediumSection):
-    """Routers r0 to rN in a row between hosts A and B, with one fixed path.
+    """The routers r0 to rN in a row between hosts A and B, with one fixed path.
 
     Every quantity on a chain has a formula (docs/accuracy.md, a check by hand), and tests compare the link model with
     these formulas.

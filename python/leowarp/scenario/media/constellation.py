@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[constellation]`: the positions of the satellites.
+"""The section `[constellation]`: the positions of the satellites.
 
 The satellites form a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984),
-described by the Walker keys. Alternatives are several patterns (shells), or a file of orbital elements that SGP4
-propagates. A scenario gives one of these three: Walker keys, shells, or a file.
+described by the Walker keys. Alternatives are several patterns (shells), or a file of orbital elements for SGP4. A
+scenario gives one of these three: Walker keys, shells, or a file.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from leowarp.scenario.text.key import InputFile, count, file, instant, keys, nam
 from leowarp.scenario.text.problems import Problems
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-"""Keys of a single-shell constellation. If there are several shells, each shell's table contains the shape keys."""
+"""The keys of a single-shell constellation. With several shells, each shell's table contains them."""
 
 ELEMENT_KEYS = ("leave_out", "element_sets")
-"""Keys that have no effect without a file of orbital elements."""
+"""The keys that have no effect without a file of orbital elements."""
 
 WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
-"""Keys that have no effect if a file of orbital elements is given."""
+"""The keys that have no effect with a file of orbital elements."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shell:
-    """One of several shells of a constellation: a Walker pattern with its own altitude and inclination.
+    """A shell of a constellation: a Walker pattern with its own altitude and inclination.
 
-    Satellites of the first shell are called ``s-1-PP-SS``, those of the second shell ``s-2-PP-SS``; shells are numbered
-    in the order of the text.
+    Satellites of the first shell are called ``s-1-PP-SS``, of the second ``s-2-PP-SS``. Shells are numbered in the
+    order of the text.
     """
 
     pattern: str = word(
@@ -58,7 +58,7 @@ class Shell:
 
     @property
     def satellites(self) -> int:
-        """Number of satellites in the shell."""
+        """The number of satellites in the shell."""
         return self.planes * self.satellites_per_plane
 
 
@@ -66,12 +66,12 @@ class Shell:
 class Constellation(MediumSection):
     """The positions of the satellites: one Walker pattern, several patterns (`shells`), or a file of orbital elements.
 
-    shells: Several Walker patterns; `pattern` to `node_offset_deg` are then None. `shells` is empty for a single
-        pattern, or for a file of elements.
-    epoch: UTC at clock 0, in ISO 8601 with a final Z.
-    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Radius, gravitational parameter and rotation of the Earth;
-        they determine period and ground track of the Walker orbits.
-    greenwich_deg: Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
+    shells: The Walker patterns, if there are several. The fields `pattern` to `node_offset_deg` are None with them. The
+        tuple is empty for a single pattern, or for a file of elements.
+    epoch: The UTC at clock 0, in ISO 8601 with a final Z.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: The radius, gravitational parameter and rotation of the
+        Earth. They determine period and ground track of the Walker orbits.
+    greenwich_deg: The right ascension of Greenwich at clock 0. None means the sidereal time at `epoch`.
     """
 
     NAME: ClassVar = "constellation"
@@ -158,10 +158,10 @@ class Constellation(MediumSection):
 
     @property
     def patterns(self) -> tuple[Shell, ...]:
-        """The Walker patterns: the shells, or the single pattern that the constellation's own keys describe; none for a
-        file of elements.
+        """The Walker patterns: the shells, or the single pattern of the constellation's own keys. A file of elements
+        has none.
 
-        Raises ValueError if a Walker key is None although there are neither shells nor a file; this happens only before
+        Raises ValueError if a Walker key is None although there are neither shells nor a file. This happens only before
         a plan is resolved.
         """
         if self.shells or self.tle is not None:
@@ -174,18 +174,17 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Empty: a constellation uses all links, routes and routers, so every key of the other sections has an
-        effect."""
+        """Return an empty mapping, because a constellation uses every key of the other sections."""
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset. Check that all Walker keys are present if there is no preset, and that none is given
-        beside a file of elements.
+        """Fill in the preset, and check the Walker keys. Without a preset, all of them must be present. With a file of
+        elements, none may be given.
 
-        section: Section ``[constellation]``; the preset's values are added, and keys given in the text are kept.
-        problems: Receives an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P,
-            and a hash without a file.
+        section: The section ``[constellation]``, to which the preset's values are added. Keys of the text are kept.
+        problems: The list that receives an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F
+            not below P, and a hash without a file.
         """
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
@@ -225,12 +224,12 @@ class Constellation(MediumSection):
 
 @dataclass(frozen=True, kw_only=True)
 class FollowsConstellation(MediumSection):
-    """Base of media that can take their delays from moving satellites.
+    """The base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). The medium's key that selects a constellation by the value "constellation", and the preset that
-        a hint proposes.
-    constellation: The scenario's ``[constellation]``, which is not a key of this section. None if the medium does not
-        follow a constellation.
+    FOLLOWS: The medium's key that selects a constellation by the value "constellation", and the preset that a hint
+        proposes.
+    constellation: The scenario's ``[constellation]``, which is not a key of this section. None means that the medium
+        does not follow a constellation.
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]
@@ -254,7 +253,7 @@ def _complete_shells(section: Section, problems: Problems) -> None:
 
 
 def _complete_elements(section: Section, problems: Problems) -> None:
-    """Check a file of elements: no Walker keys are given beside it, an epoch is given, and `earth` is the ellipsoid."""
+    """Check a file of elements. No Walker keys are given beside it, an epoch is given, and `earth` is the ellipsoid."""
     for key in WALKER_KEYS:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[stations.access]`: stations that are connected to a constellation through a dish with an access link.
+"""The section `[stations.access]`: stations that are connected to a constellation through a dish with an access link.
 
-The table has the keys of `[access]`. The dish uses the satellites of the constellation. Two kinds of keys therefore
-have no effect in `[stations.access]`: places of a terminal, a gateway or a point of presence, and base round trips.
+The table has the keys of `[access]`, and the dish uses the constellation's satellites. The places of a terminal, a
+gateway or a point of presence have no effect, and neither have base round trips.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems
 
 DISH = "access"
-"""Name of the key of a station that contains its access link."""
+"""The key of a station that contains its access link."""
 _PLACES = (
     "geometry", "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
     "pop_longitude",
 )  # fmt: skip
 DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
-"""Keys of `[access]` that have no effect for a station of a constellation."""
+"""The keys of `[access]` that have no effect for a station of a constellation."""
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in each dish's preset, and check the rest of the scenario for settings that dishes do not support.
+    """Fill in each dish's preset, and check the scenario for settings that dishes do not support.
 
     is_constellation: Whether the medium is a constellation.
-    problems: Receives each broken rule.
+    problems: The list that receives each broken rule.
     """
     for section in draft.dishes.values():
         if not is_constellation:
@@ -49,7 +49,7 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _forget_places(section: Section) -> None:
-    """Remove the base round trips that a preset file gives, because those of a dish follow from the constellation."""
+    """Remove the base round trips that a preset file gives. A dish's round trips follow from the constellation."""
     file = section.nodes.get("preset_file")
     if file is None or file.origin.file == section.origin.file:
         return
@@ -60,8 +60,8 @@ def _forget_places(section: Section) -> None:
 
 
 def _check_rest(draft: Draft, problems: Problems) -> None:
-    """Check that links use leolink, because a dish needs tables of capacity and delay; that route updates are atomic;
-    and that no cure is on."""
+    """Check that links use leolink, that route updates are atomic, and that no cure is on. A dish needs tables of
+    capacity and delay."""
     for name, schema, attribute, only in (
         ("network", Network, "link_model", "leolink"),
         ("network", Network, "endpoints", "stations"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[jittered]`: a path on which each packet has its own random delay.
+"""The section `[jittered]`: a path on which each packet has its own random delay.
 
 Emulation studies of reordering build a jittered path from netem's delay and jitter, followed by a token bucket filter.
 """
@@ -73,13 +73,12 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """Rate of the link for packets: a jittered link has no background traffic that reduces it
-        (`background.RateKeys`)."""
+        """The rate of the link for packets. No background traffic reduces it, unlike in `background.RateKeys`."""
         return self.rate_bps
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that have no effect: those that only a constellation uses, and all keys of `[network]` except packet
+        """Return the keys without effect: the keys of a constellation, and all keys of `[network]` except packet
         length."""
         # A jittered link always uses netem, and wires connect its hosts, so the keys below have no effect.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
@@ -87,11 +86,11 @@ class Jittered(MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check that a table of samples is given if, and only if, `distribution = "table"`, and that netem's limit is
-        in packets.
+        """Check that a table of samples is given exactly with `distribution = "table"`, and that netem's limit is in
+        packets.
 
-        section: Section ``[jittered]``; nothing is added to it.
-        problems: Receives a problem if a table is missing or has no effect, or if the queue is in bytes.
+        section: The section ``[jittered]``, to which nothing is added.
+        problems: The list that receives a missing table, a table without effect, or a queue in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[measured]`: a link that replays a measurement.
+"""The section `[measured]`: a link that replays a measurement.
 
-In a replay, delay, loss and capacity depend only on time and do not react to the flow (docs/limitations.md, replays of
-measured paths).
+Delay, loss and capacity depend only on time and do not react to the flow (docs/limitations.md, replays of measured
+paths).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(QueueKeys, MediumSection):
-    """One link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user;
-    B to A is the uplink. `run.start` is the time in the measurement at which the run begins.
+    """A link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user. B
+    to A is the uplink. `run.start` is the time in the measurement at which the run begins.
     """
 
     NAME: ClassVar = "measured"
@@ -125,10 +125,9 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect together with another key; every broken rule goes to `problems`.
+        """Check for keys that have no effect together with another key. Every broken rule goes to `problems`.
 
-        The files' content is not checked here, because only the scenario's text has been read; `media/measured` reads
-        and checks the files.
+        `media/measured` reads and checks the files.
         """
         # A capacity table has a value at every instant, so a rate given in addition would have no effect.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):

@@ -15,19 +15,19 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.media.mobile import Mobile
 
 Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
-"""A plan's medium is identified by its type. Messages list the sections in the order of `Medium`."""
+"""The union of the media. A plan's medium is identified by its type. Messages list the sections in this order."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
-"""Medium by the name of its section."""
+"""The medium of each section, by the section's name."""
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
-    """The type of the medium whose section is given. A medium that follows a constellation has precedence over the
-    constellation.
+    """Return the type of the medium whose section is given. A medium that follows a constellation has precedence over
+    the constellation.
 
-    given: Names of sections, with at least one of `MEDIA`. Other names are ignored.
-    Returns: type. A class of the union `Medium`. If the sections contradict each other, the result is the first medium
-        in `MEDIA`; `completion` reports the mistake.
+    given: The names of sections, with at least one of `MEDIA`. Other names are ignored.
+    Returns: A class of the union `Medium`. If the sections contradict each other, the result is the first medium in
+        `MEDIA`, and `completion` reports the mistake.
 
     >>> medium_of(["constellation", "access"]).NAME
     'access'

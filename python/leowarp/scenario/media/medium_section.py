@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of the media's sections: it declares how a medium affects the rest of a scenario."""
+"""The base class of the media's sections. It declares how a medium affects the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.problems import Problems
 
 Idle = Mapping[str, tuple[str, ...] | None]
-"""Section -> its keys that have no effect; None means the whole section."""
+"""The keys without effect in each section. None means the whole section."""
 
 
 class MediumSection:
-    """Base class of the sections that describe a medium; a scenario has exactly one of them, apart from a constellation
-    that it follows.
+    """The base class of the sections that describe a medium. A scenario has exactly one medium, apart from a
+    constellation that it follows.
 
-    A medium is a frozen dataclass whose fields are its keys. leowarp uses the class attributes and methods to fill in
-    and check the presets and defaults of other sections. The module or package of `leowarp.media` with the section's
-    name implements the medium's behaviour.
+    A medium is a frozen dataclass whose fields are its keys. Its class attributes and methods fill in and check
+    presets, and the defaults of other sections. The module or package of `leowarp.media` with the section's name
+    implements the medium's behaviour.
 
-    NAME: Name of the section, ``[NAME]``.
-    STATIONS: (str, str) or None. Names of the medium's two stations; None if the medium uses those of ``[[stations]]``.
-    GOVERNS: Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key (see
+    NAME: The name of the section, ``[NAME]``.
+    STATIONS: The names of the medium's two stations. None means that the medium uses ``[[stations]]``.
+    GOVERNS: The neighbouring keys that are removed when a higher layer sets a governing key, by governing key (see
         `scenario.document`).
-    KEEPS: Governing key -> the value of this key that leaves the neighbouring keys in place when it is set; "none" if
-        `KEEPS` lacks the key.
+    KEEPS: The value of a governing key that leaves the neighbouring keys in place. The default is "none".
     """
 
     NAME: ClassVar[str]
@@ -37,35 +36,35 @@ class MediumSection:
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys of other sections that have no effect with this medium.
+        """Return the keys of other sections that have no effect with this medium.
 
         follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
-        Returns: dict of str to (tuple of str or None). Section -> its keys without effect; None: the whole section.
-            `completion` rejects keys without effect in a text, and `write` leaves them out of a plan.
+        Returns: The keys without effect, by section. None means the whole section. `completion` rejects these keys in a
+            text, and `write` leaves them out of a plan.
         """
         return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in keys that follow from others, and check all keys; every broken rule goes to `problems`.
+        """Fill in keys that follow from others, and check all keys.
 
-        section: The medium's own decoded section; changed in place.
-        problems: Collects the mistakes. This function raises nothing.
+        section: The medium's own decoded section, which is changed in place.
+        problems: The list to which each broken rule is added. This function raises nothing.
         """
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Defaults of other sections that differ with this medium: section -> key -> value as a user would write it.
+        """Return the defaults of other sections that differ with this medium, by section and key.
 
-        sections: All sections of the text; the medium's own section is already complete.
+        sections: All sections of the text. The medium's own section is complete.
         Returns: For example ``{"run": {"duration": "60 s"}}``. A key that the text gives is not changed.
         """
         return {}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Places on the Earth for which the ephemeris computes positions.
+        """Return the places on the Earth for which the ephemeris computes positions.
 
         stations: The plan's stations. Stations that the medium defines have no coordinates.
-        Returns: Stations with latitude and longitude in degrees; by default the plan's own stations.
+        Returns: The stations with latitude and longitude in degrees, by default the plan's own.
         """
         return stations

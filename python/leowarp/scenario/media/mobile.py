@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[mobile]`: the fading radio link from the last satellite to a moving terminal, repaired by hybrid ARQ.
+"""The section `[mobile]`: the fading radio link from the last satellite to a moving terminal, repaired by hybrid ARQ.
 
-The source of each value is in design/lms-harq.md; docs/concepts/mobile-channel.md explains the model.
+The source of each value is in design/lms-harq.md, and the model in docs/concepts/mobile-channel.md.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Mobile(QueueKeys, FollowsConstellation):
-    """A path from the host `server` over a satellite to the moving host `mobile`; the last hop fades.
+    """A path from the host `server` over a satellite to the moving host `mobile`, whose last hop fades.
 
-    speed_m_per_s, carrier_hz: Speed v of the terminal and carrier frequency, which determine the half width v / lambda
-        of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
-    data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
+    speed_m_per_s, carrier_hz: The terminal's speed v and the carrier frequency, which determine the half width v /
+        lambda of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
+    data_bits, codeword_bits: The bits of a codeword, which carries one IP packet. Their quotient is the mother code's
+        rate.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio: `threshold_ratio` is the mutual information per data bit that a
+    threshold_ratio, first_target_ratio, target_ratio: The threshold is the mutual information per data bit that a
         packet needs to be decoded. The first transmission is sized for the probability of success `first_target_ratio`,
-        later transmissions for `target_ratio`.
-    constellation: The constellation from which the delays follow with ``delays = "constellation"``, otherwise None.
+        later ones for `target_ratio`.
+    constellation: The constellation that gives the delays with ``delays = "constellation"``, or None.
     """
 
     NAME: ClassVar = "mobile"
@@ -237,9 +238,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that have no effect: those that only a constellation uses, and some keys of `[network]`. For a channel
-        over a constellation, keys of links (such as rate and queue) have no effect, because the constellation's links
-        are not built."""
+        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. For a channel over
+        a constellation, keys of links (for example rate and queue) have no effect, because its links are not built."""
         # Routes over a constellation determine the channel's delays, but the network contains no links of the
         # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
@@ -252,12 +252,12 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check keys against each other; every broken rule goes to `problems`.
+        """Check keys against each other. Every broken rule goes to `problems`.
 
-        section: Section ``[mobile]``, which is not changed.
-        problems: Receives data bits that are not whole bytes or exceed the codeword, and a first transmission that is
-            shorter than the data or longer than the codeword. Also receives keys without effect, and an unlimited queue
-            on a link that does not keep the order of packets.
+        section: The section ``[mobile]``, which is not changed.
+        problems: The list that receives data bits that are not whole bytes or exceed the codeword, and a first
+            transmission shorter than the data or longer than the codeword. It also receives keys without effect, and an
+            unlimited queue on a link that does not keep the packets' order.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
@@ -295,8 +295,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Default MTU with which a packet fills a codeword. For a channel over a constellation, the result also
-        contains the links and intervals of `ROUTED_DEFAULTS`.
+        """Return the default MTU, with which a packet fills a codeword. For a channel over a constellation, the result
+        also contains `ROUTED_DEFAULTS`.
 
         Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
         """
@@ -313,10 +313,10 @@ class Mobile(QueueKeys, FollowsConstellation):
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Terminal and gateway, in this order, under the names of the medium's stations.
+        """Return the terminal and the gateway, in this order, under the names of the medium's stations.
 
-        Returns: tuple of two Station. ``mobile`` and ``server``, at height 0 m. Routes are computed for a terminal that
-            does not move, whatever `speed_m_per_s` is.
+        Returns: Two Station, ``mobile`` and ``server``, at height 0 m. Routes are computed for a terminal that does not
+            move, whatever `speed_m_per_s` is.
         """
         terminal, gateway = self.STATIONS
         return (
@@ -340,11 +340,11 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
     "routing": {"interval": "10 s", "link_interval": "1 s"},
 }
-"""Defaults of other sections for a channel whose delays come from routes. Links, elevation mask and update interval are
-those of ns-2's model of Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between two route updates,
+"""The defaults of other sections for a channel whose delays come from routes. Links, elevation mask and update interval
+are from ns-2's model of Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between two route updates,
 delays follow the moving satellites in steps of some 30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 
 _OVERTAKING_QUEUE_PKTS = 65_536
-"""Number of waiting packets that a link can hold if it does not keep their order (design/interfaces.md, section 13)."""
+"""The most waiting packets of a link that does not keep their order (design/interfaces.md, section 13)."""

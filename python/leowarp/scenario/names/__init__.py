@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a scenario can use: presets, places, cities, examples."""
+"""The names that a scenario can use: presets, places, cities, examples."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large cities with the population of their urban agglomerations in 2018, for traffic between them.
+"""The large cities with the population of their urban agglomerations in 2018, for traffic between them.
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
-Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. The table has
-most of the largest cities, but not every city of a given size. Coordinates are city centres to 0.01 deg. Coordinates
-of a city that is in the gazetteer are stored only in the gazetteer.
+Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. The table has most of the
+largest cities, but not every city of a given size. Coordinates are city centres to 0.01 deg. The gazetteer holds the
+coordinates of the cities that it contains.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ _TABLE: tuple[tuple[str, int, float | None, float | None], ...] = (
 )
 
 CITIES: dict[str, int] = {name: people * 100_000 for name, people, _, _ in _TABLE}
-"""Population by city, largest first; equal populations are in the order of the table above."""
+"""The population by city, largest first. Equal populations are in the order of the table above."""
 
 COORDINATES: dict[str, tuple[str, str]] = {
     name: PLACES[name] if latitude is None else (f"{latitude} deg", f"{longitude} deg")
     for name, _, latitude, longitude in _TABLE
 }
-"""Latitude and longitude of each city, as a scenario would write them."""
+"""The latitude and longitude of each city, as a scenario would write them."""

@@ -16,11 +16,10 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 # two levels above the package. An installed package must not read a folder that happens to be there.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
-"""The first sentence of an example's comment is looked for in this number of characters, from the beginning of the
-file."""
+"""The number of characters, from the beginning of the file, in which the comment's first sentence is looked for."""
 _LEAST_ABOUT = 40
-"""If the part of the first sentence before a colon has at least this number of characters, this part alone describes
-the example. Otherwise, the whole first sentence describes the example."""
+"""The least length of the first sentence's part before a colon that describes the example alone. With a shorter part,
+the whole first sentence describes the example."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Example:
     """A scenario that comes with leowarp.
 
     name: The name by which commands refer to it: `leowarp run starlink`.
-    about: Description: the first sentence of the example's comment, or the part of that sentence before a colon.
+    about: The first sentence of the example's comment, or its part before a colon.
     """
 
     name: str
@@ -37,7 +36,7 @@ class Example:
 
 
 def example_file(name: str) -> Path:
-    """A file that comes with leowarp: a scenario, or a file that a scenario names.
+    """Return the path of a scenario, or of a file that a scenario names, that comes with leowarp.
 
     Raises ScenarioError if this installation does not contain the file.
     """
@@ -51,15 +50,15 @@ def example_file(name: str) -> Path:
 
 
 def examples() -> list[Example]:
-    """All examples, sorted by name; empty if the installation has none."""
+    """Return all examples, sorted by name. The list is empty if the installation has none."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
     files = [] if folder is None else sorted(folder.glob("*.toml"))
     return [Example(file.stem, file, _about(file)) for file in files]
 
 
 def found(scenario: str | Path) -> Path:
-    """The path of a scenario file. If `scenario` names no file or directory, but is the name of an example, the path of
-    the example is returned.
+    """Return the path of a scenario file. If `scenario` is no file or directory, but an example's name, the example's
+    path is returned.
 
     Raises ScenarioError if the text has the form of a name, but no file and no example has this name.
     """
@@ -74,17 +73,16 @@ def found(scenario: str | Path) -> Path:
 
 
 def instead_of(missing: Path) -> str:
-    """Hint that proposes an example if the scenario file `missing` does not exist."""
+    """Return a hint that proposes an example for a missing scenario file."""
     known = [example.name for example in examples()]
     near = nearest(missing.stem, known)
     return f"{f'did you mean the example {near}? ' if near else ''}`leowarp examples` lists all {len(known)} of them"
 
 
 def copies(example: Path, name: str) -> dict[str, str]:
-    """Texts of the files for a user's new scenario, by file name.
+    """Return the texts of the files for a user's new scenario, by file name.
 
-    The files are the example under its new name, and the files beside it that the example names, such as a TOML file
-    that it extends, a table in CSV or a C file.
+    The files are the example under its new name, and the files beside it that the example names.
 
     example: The scenario's file.
     """

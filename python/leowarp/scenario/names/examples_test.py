@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples, above all that of the study, have the values that their comments state."""
+"""The examples have the values that their comments state."""
 
 from pathlib import Path
 

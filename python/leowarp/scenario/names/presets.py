@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constellations by name, each with the source of its numbers.
+"""The constellations by name, each with the source of its numbers.
 
 Values are written as a scenario would write them. The reference page of the scenario keys prints the table of presets.
 """
@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Shell = Mapping[str, str | int]
-"""Keys of a Walker pattern, with values as in a scenario."""
+"""The keys of a Walker pattern, with values as in a scenario."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Values for the keys of a constellation or of an access link, under one name.
+    """The values of a constellation's or an access link's keys, under one name.
 
-    keys: Keys of the section and the values that the preset gives them, written as in a scenario.
-    source: Source of the numbers, and their idealisations; printed on the reference page.
+    keys: The keys of the section, with the values that the preset gives them, written as in a scenario.
+    source: The source of the numbers, and their idealisations, for the reference page.
     """
 
     keys: Mapping[str, str | int | Sequence[Shell]]
@@ -35,9 +35,9 @@ class Preset:
 def _shell(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
 ) -> dict[str, str | int]:
-    """The numbers of a Walker pattern by key.
+    """Return the numbers of a Walker pattern by key.
 
-    altitude, inclination, node_offset: Values with units, as in a scenario.
+    altitude, inclination, node_offset: The values with units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.
     """
     return {
@@ -54,7 +54,7 @@ def _shell(
 def _walker(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, source: str
 ) -> Preset:
-    """A preset of one Walker pattern; the parameters are those of `_shell`."""
+    """Return a preset of one Walker pattern, with the parameters of `_shell`."""
     return Preset(_shell(pattern, planes, per_plane, altitude, inclination, phasing), source)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of links, and the part of a rate that background traffic takes."""
+"""The rates of links, and the part of a rate that background traffic takes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class RateKeys(QueueKeys):
-    """Keys of links with a constant rate that is equal in both directions.
+    """The keys of links with a constant rate that is equal in both directions.
 
-    Background traffic is modelled as a rate, without packets. Background traffic occupies its share of the link's
-    serialiser continuously, like a fluid: sending a packet of length L takes L / (rate - background). Background
-    traffic fills no queue, loses no packets and does not react to congestion.
+    Background traffic is modelled as a rate, without packets. It occupies its share of the link's serialiser
+    continuously, like a fluid. A packet of length L takes L / (rate - background). It fills no queue, loses no packets
+    and does not react to congestion.
     """
 
     rate_bps: int | None = quantity(
@@ -33,16 +33,16 @@ class RateKeys(QueueKeys):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate that remains for the run's packets; None: unshaped."""
+        """The rate that remains for the run's packets. None means unshaped."""
         return None if self.rate_bps is None else self.rate_bps - self.background_bps
 
 
 SMALLEST_LEFT_BPS = 8000
-"""Smallest rate that background traffic must leave; equal to the smallest rate that a link may have."""
+"""The smallest rate that background traffic must leave, equal to the smallest rate of a link."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:
-    """Check that background traffic leaves some of a link's rate; mistakes go to `problems`."""
+    """Check that background traffic leaves some of a link's rate."""
     if background_bps == 0:
         return
     where, key = section.where("background"), f"{section.name}.background"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions of the network at route changes, in addition to the change itself (docs/concepts/cures.md)."""
+"""The actions of the network at route changes, in addition to the change itself (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """Actions of nodes against reordering when a route to a host changes from one link to another.
+    """The actions of nodes against reordering when a route to a host changes its link.
 
-    hold, hold_buffer_bytes, hold_full: With `hold`, packets for the new link are delayed until they would arrive after
-        the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per
-        direction of a link. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
+    hold, hold_buffer_bytes, hold_full: With `hold`, a packet for the new link waits until it would arrive after the
+        last packet by the old link. The buffer's size is in bytes of frames with the link's overhead, per direction of
+        a link. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
-        hosts. `notify_delay_ns` is the delay of the notice after the change, or before it if negative.
-        `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean time between
-        two false notices to a host (None: no false notices).
+        hosts. `notify_delay_ns` is the notice's delay after the change, or before it if negative. `notify_loss_ratio`
+        is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean time between two false notices to
+        a host. None means no false notices.
     """
 
     move_queue: str = word(
@@ -102,8 +102,8 @@ class Cures:
     )  # fmt: skip
 
     def on(self) -> dict[str, bool]:
-        """Whether each cure is on, by its key. The cure with the most requirements comes first, because a message names
-        the first cure that is on."""
+        """Return whether each cure is on, by its key. The cure with the most requirements comes first, because a
+        message names the first cure that is on."""
         return {
             "hold": self.hold,
             "end_marker": self.end_marker,
@@ -114,13 +114,13 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Keys that have no effect because of the values of other keys."""
+        """Return the keys that have no effect because of the values of other keys."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
 
 RTO_MIN = "net.ipv4.tcp_rto_min_us"
-"""Sysctl of a host's minimum retransmission timeout, which is 200 ms if the sysctl is not set."""
+"""The sysctl of a host's minimum retransmission timeout. Unset, the timeout is 200 ms."""
 
 # The keys in the first tuple have an effect only if one of the cures in the second tuple is on.
 _NEEDS = (
@@ -147,7 +147,7 @@ _APART = (
 
 
 def is_any_on(section: Section) -> bool:
-    """Whether ``[cures]`` switches any cure on."""
+    """Return whether ``[cures]`` switches any cure on."""
     return any(Cures(**section.values).on().values())
 
 
@@ -155,8 +155,8 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     """Check the requirements of the cures on the rest of a scenario.
 
     tables: All sections, decoded and completed.
-    memory_bytes: Memory of the guest.
-    problems: Receives each broken rule.
+    memory_bytes: The memory of the guest.
+    problems: The list that receives each broken rule.
     """
     section = tables["cures"]
     on = Cures(**section.values).on()
@@ -188,12 +188,11 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
-    """Check that the network delays no packet as long as a host's minimum retransmission timeout, if a sysctl sets this
-    timeout.
+    """Check that the network delays no packet as long as a host's minimum retransmission timeout, if a sysctl sets it.
 
-    section: `[cures]`.
-    hosts: `[tcp]`, and the sections of single hosts that override it.
-    problems: Receives each broken rule.
+    section: The section `[cures]`.
+    hosts: The `[tcp]`, and the sections of single hosts that override it.
+    problems: The list that receives each broken rule.
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
@@ -210,8 +209,8 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
-    """Check that all nodes switch at once, that packets do not keep their old path (`source`), and that packets on the
-    old path are not dropped. Cures at a route change require all three conditions."""
+    """Check that all nodes switch at once, and that packets on the old path neither keep it (`source`) nor are
+    dropped."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -251,7 +250,7 @@ def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that ground links have a delay or a rate, if stations number packets and restore their order."""
+    """Check that ground links have a delay or a rate, if stations restore the order of packets."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     if value_of(tables["network"], Network, "endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
@@ -263,7 +262,7 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that waiting packets can be moved from a queue, which needs leolink, a FIFO and static neighbours."""
+    """Check that waiting packets can be moved from a queue. This needs leolink, a FIFO and static neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of the cures on the rest of a scenario. The message about each mistake has a hint about what to
-write."""
+"""The requirements of the cures on the rest of a scenario. Each mistake's message has a hint about what to write."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`network.family`: defaults of a run over IPv6, and features that such a run does not support."""
+"""The key `network.family`: the defaults of a run over IPv6, and the features that it does not support."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_IPV6 = "6.12+net"
-"""Kernel of a run over IPv6 if the scenario names no kernel: a name on the shelf."""
+"""The default kernel of a run over IPv6, a name on the shelf."""
 SMALLEST_MTU_BYTES = 1280
-"""Linux does not enable IPv6 on an interface with a smaller MTU (RFC 8200, 5)."""
+"""The smallest MTU with which Linux enables IPv6 on an interface (RFC 8200, 5)."""
 IPV4_HINT = 'or network.family = "ipv4"'
 
 
 def complete_family(draft: Draft, problems: Problems) -> None:
-    """Choose the kernel of a run over IPv6, and report features that such a run does not support."""
+    """Choose the kernel of a run over IPv6, and report unsupported features."""
     network = draft.sections["network"]
     if value_of(network, Network, "family") != "ipv6":
         return

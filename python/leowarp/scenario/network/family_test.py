@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consequences of `network.family = "ipv6"`, and the keys that it rejects, each with a hint about what to write."""
+"""The consequences of `network.family = "ipv6"`, and the keys that it rejects, each with a hint about what to write."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[[flows]]` and `[tcp]`: the behaviour of the hosts."""
+"""The sections `[[flows]]` and `[tcp]`: the behaviour of the hosts."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""Module of the guest kernel that delays acknowledgements. The parameters of `delack` follow from the hosts' keys."""
+"""The module of the guest kernel that delays acknowledgements. Its parameters follow from the hosts' keys."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
-"""Module of the guest kernel that implements the methods of `LOSS_DETECTIONS`."""
+"""The module of the guest kernel that implements the methods of `LOSS_DETECTIONS`."""
 
 LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr", "notified", "rack-draft", "rack-4.14")
-"""Values of `tcp.loss_detection`; the guest identifies them by their index in this list
+"""The values of `tcp.loss_detection`. The guest identifies them by their index in this list
 (guest/tcp/loss_detection.h)."""
 
 OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
-"""Methods that decide, instead of the kernel, which packets are lost; each other method modifies the kernel's
+"""The methods that decide instead of the kernel which packets are lost. Each other method modifies the kernel's
 decision."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
-"""Values of `tcp.profile`; `scenario.profiles` has the sysctls of each profile."""
+"""The values of `tcp.profile`. `scenario.profiles` has the sysctls of each profile."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """One transfer, probe or pair of programs between two stations.
+    """A transfer, probe or pair of programs between two stations.
 
     named_in: The file that names the programs. A comparison of two flows ignores this file.
     """
@@ -146,7 +146,7 @@ class Flow:
 
     @property
     def paced_pkts_per_s(self) -> float:
-        """Nominal packets per second of a ping or UDP flow; 0 if each probe is sent only after a reply."""
+        """The nominal packets per second of a ping or UDP flow, or 0 if each probe follows a reply."""
         if self.packet_rate_pkts_per_s is not None:
             return self.packet_rate_pkts_per_s
         return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)
@@ -154,12 +154,12 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """TCP of a host: a profile, buffers, and sysctls that override both.
+    """The TCP of a host: a profile, buffers, and sysctls that override both.
 
-    buffer_max_bytes: Third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and wmem_max
-        are the largest `buffer_max_bytes` of all hosts.
-    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements the methods of loss detection, and reads
-        the host's choice from bits of the sysctl net.ipv4.tcp_recovery.
+    buffer_max_bytes: The third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and
+        wmem_max are the largest `buffer_max_bytes` of all hosts.
+    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements the methods, and reads the host's choice
+        from bits of the sysctl net.ipv4.tcp_recovery.
     delayed_ack, delayed_ack_timer_ns: A module of the guest implements ``on``, and attributes of the routes implement
         ``off``, because Linux 6.12 has no sysctl for delayed ACKs.
     """
@@ -274,11 +274,10 @@ class Tcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """The host of a station, with all sysctls that it gets.
+    """The host of a station, with all its sysctls.
 
-    tcp: The keys of ``[tcp]``, overridden by those of ``[hosts.NAME.tcp]``.
-    sysctl: Sysctls derived from `tcp` (`profiles.host_sysctls`), overridden by those in the text of a plan; sorted by
-        name.
+    tcp: The keys of ``[tcp]``, overridden by ``[hosts.NAME.tcp]``.
+    sysctl: The sysctls derived from `tcp` (`profiles.host_sysctls`), overridden by the plan's text and sorted by name.
     """
 
     name: str
@@ -287,15 +286,15 @@ class Host:
 
     @property
     def pacing(self) -> str:
-        """How this host's packets are paced: internal or fq."""
+        """The pacing of this host's packets: internal or fq."""
         return self.tcp.pacing
 
     @property
     def delayed_ack(self) -> str:
-        """Rule by which this host acknowledges received data: adaptive, on or off."""
+        """The rule by which this host acknowledges received data: adaptive, on or off."""
         return self.tcp.delayed_ack
 
     @property
     def delayed_ack_timer_ns(self) -> int:
-        """Longest delay of an acknowledgement, ns, if `delayed_ack` is on."""
+        """The longest delay of an acknowledgement, ns, if `delayed_ack` is on."""
         return self.tcp.delayed_ack_timer_ns

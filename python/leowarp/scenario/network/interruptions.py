@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about gaps of ground links and acquisitions of links between satellites, in combination with the rest of a
-scenario."""
+"""The rules about gaps of ground links and acquisitions of links between satellites."""
 
 from __future__ import annotations
 
@@ -13,12 +12,12 @@ from leowarp.scenario.text.problems import Problems
 
 
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
-    """Check gaps and acquisitions, each by itself and together with the routing keys.
+    """Check gaps and acquisitions, alone and with the routing keys.
 
     tables: All sections, decoded and completed.
     is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: Receives a problem for keys without effect, for interruptions as long as a route interval, and for routing
-        keys that make links go down.
+    problems: The list that receives keys without effect, interruptions as long as a route interval, and routing keys
+        that make links go down.
     """
     _check_classes(tables, problems)
     isl, ground = tables["isl"], tables["ground"]
@@ -54,9 +53,8 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that the planes can be found if links between planes have an acquisition time of their own. If the
-    acquisition time between planes equals the time of all links, the key is removed. The plan is then equal to a plan
-    without the key."""
+    """Check that the planes can be found if links between planes have their own acquisition time. If this time equals
+    the time of all links, the key is removed. The plan equals a plan without the key."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
     if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):
@@ -74,8 +72,7 @@ def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update, and that the other keys of network and routing
-    allow it."""
+    """Check that an interruption ends before the next route update, and that other keys allow it."""
     section = tables[name]
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
     if longest_ns >= interval_ns:

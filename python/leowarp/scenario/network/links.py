@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[[stations]]`, `[isl]`, `[ground]`, `[routing]` and `[network]`: a constellation's links and their properties."""
+"""The sections `[[stations]]`, `[isl]`, `[ground]`, `[routing]` and `[network]`: a constellation's links and their
+properties."""
 
 from __future__ import annotations
 
@@ -10,18 +11,19 @@ from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-"""Length of the IP header by `network.family`: RFC 791, 3.1, without options, and RFC 8200, 3, without extension
+"""The length of the IP header by `network.family`: RFC 791, 3.1, without options, and RFC 8200, 3, without extension
 headers."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
-"""Smallest and largest value of `network.mtu`."""
+"""The smallest and largest value of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
-"""Keys of `[routing]` that only `update = "staggered"` uses."""
+"""The keys of `[routing]` that only `update = "staggered"` uses."""
 SKY_KEYS = ("geostationary_separation", "obstructions")
-"""Keys of a station. A plan contains these keys only if they limit the directions that the station may use."""
+"""The keys of a station that limit its view. A plan contains them only if they limit the directions that the station
+may use."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""Keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains these
-keys only if links become usable later than they come up."""
+"""The keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains
+them only if there are such links."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +65,9 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Isl(RateKeys):
-    """Links between satellites.
+    """The links between satellites.
 
-    The key `rule` determines the links at each instant; `acquisition` is the time to point a laser.
+    The key `rule` determines the links at each instant. `acquisition` is the time to point a laser.
     """
 
     rule: str = word(
@@ -124,14 +126,14 @@ class Isl(RateKeys):
 
     @property
     def longest_acquisition_ns(self) -> int:
-        """The longer of the acquisition times within a plane and between planes; 0: every new link is usable at
-        once."""
+        """The longer of the acquisition times within a plane and between planes. 0 means that every new link is usable
+        at once."""
         return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground(RateKeys):
-    """Links between stations and satellites."""
+    """The links between stations and satellites."""
 
     rule: str = word(
         "Rule for the satellites that a station reaches: by great-circle distance to the sub-satellite point, or by "
@@ -177,7 +179,7 @@ class Ground(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """Choice of the packets' paths, and treatment of packets in flight when paths change.
+    """The choice of the packets' paths, and the treatment of packets in flight when paths change.
 
     All nodes apply a route update at the same instant or, with ``update = "staggered"``, one after another. No routing
     protocol is simulated.
@@ -247,7 +249,7 @@ class Routing:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Settings of the network in the guest kernel."""
+    """The settings of the network in the guest kernel."""
 
     # With the rule `range`, the value "all" is costly, because many links exist at the same time. For example, 18
     # planes of 36 satellites with links up to 3000 km have 22,334 different links in 1000 s, which cause 1.6 million
@@ -297,5 +299,5 @@ class Network:
 
     @property
     def ip_header_bytes(self) -> int:
-        """Length of the IP header of a flow's packets, bytes."""
+        """The length of the IP header of a flow's packets, bytes."""
         return IP_HEADER_BYTES[self.family]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP profiles as sysctls. A plan contains every sysctl of a host, so that none depends on the free memory at boot.
+"""The TCP profiles as sysctls. A plan contains every sysctl of a host, so that none depends on the free memory at boot.
 
 Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. Without these sysctls in
 the plan, two runs of the same plan could differ.
@@ -13,13 +13,12 @@ from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 
 
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
-    """Every sysctl of a host (a network namespace), sorted by name.
+    """Return every sysctl of a host (a network namespace), sorted by name.
 
-    Three sources are combined, and later sources override earlier ones: the profile, then switches and sizes of [tcp],
-    then `tcp.sysctl`.
+    Later sources override earlier ones: the profile, the switches and sizes of [tcp], and `tcp.sysctl`.
 
-    tcp: The TCP keys of one host, already merged over those of ``[tcp]``.
-    Returns: Name -> value, as the agent writes them under /proc/sys.
+    tcp: The TCP keys of one host, merged over ``[tcp]``.
+    Returns: The values by name, as the agent writes them under /proc/sys.
 
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'
@@ -58,11 +57,11 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 
 
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
-    """Every sysctl of the guest as a whole, sorted by name.
+    """Return every sysctl of the guest as a whole, sorted by name.
 
-    buffer_max_bytes: Largest `tcp.buffer_max_bytes` of all hosts.
+    buffer_max_bytes: The largest `tcp.buffer_max_bytes` of all hosts.
     memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
-    own: ``[guest.sysctl]``, which overrides the derived values.
+    own: The ``[guest.sysctl]``, which overrides the derived values.
 
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
@@ -87,7 +86,7 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 
 
 def is_per_host(name: str) -> bool:
-    """Whether Linux 6.12 has this sysctl per network namespace (tables of net/core and of net/ipv4).
+    """Return whether Linux 6.12 has this sysctl per network namespace (tables of net/core and of net/ipv4).
 
     Names under `net.` are per namespace, except those in the lists below. All other names are sysctls of the whole
     guest.

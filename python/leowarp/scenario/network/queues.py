@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues before a link's serialiser: the keys of a section whose links have a queue, and the parameters of each
-queueing discipline (Linux 6.12, net/sched)."""
+"""The queues before a link's serialiser: the keys of their sections, and the parameters of each queueing discipline
+(Linux 6.12, net/sched)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from leowarp.scenario.text.problems import Problems
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
-    """Declaration of a parameter that is a time in ns; the agent converts it to us, as the kernel's attributes need."""
+    """Return the declaration of a parameter that is a time in ns. The agent converts it to us for the kernel."""
     return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
 
 
 def _size(doc: str, low: str, high: str = "4 GB") -> Key:
-    """Declaration of a parameter in bytes."""
+    """Return the declaration of a parameter in bytes."""
     return Key("quantity", doc, quantity=units.BYTES, low=low, high=high)
 
 
 def _number(doc: str, low: int, high: int) -> Key:
-    """Declaration of a parameter without a unit."""
+    """Return the declaration of a parameter without a unit."""
     return Key("count", doc, low=low, high=high)
 
 
@@ -80,20 +80,20 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
 DISCIPLINES = tuple(PARAMETERS)
 
 MARKS_ALWAYS = ("cake",)
-"""Disciplines that have no switch for ECN and mark every ECN-capable packet."""
+"""The disciplines that have no switch for ECN and mark every ECN-capable packet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueKeys:
-    """Keys of every section whose links have a queue.
+    """The keys of every section whose links have a queue.
 
-    `queue_parameters` holds the parameters that the text gives; the suffix of a name is its unit: ``{"target_ns":
+    `queue_parameters` holds the parameters that the text gives. The suffix of a name is its unit: ``{"target_ns":
     5000000}``.
 
-    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at least one of the two is None. If
-        `queue_pkts` and `queue_bytes` are None, the queue is unlimited.
-    queue_parameters: Integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. For parameters that
-        are missing, the kernel's defaults apply.
+    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. At least one of the two is None. If
+        both are None, the queue is unlimited.
+    queue_parameters: The integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. The kernel's
+        defaults apply to missing parameters.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -118,11 +118,11 @@ class QueueKeys:
 
 
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
-    """Convert the text of a section's queue parameters into numbers; every broken rule goes to `problems`.
+    """Convert a section's queue parameters into numbers. Every broken rule goes to `problems`.
 
-    section: Section of a link with a queue, in which ``queue_parameters`` is replaced by numbers.
+    section: The section of a link with a queue. Its ``queue_parameters`` is replaced by numbers.
     schema: The class that declares the defaults of the section's queue keys.
-    netem: Whether links use netem, with which no other queueing discipline can be combined.
+    netem: Whether links use netem, which excludes all other queueing disciplines.
     """
     # If the discipline in the text is wrong, the parameters are checked as those of the default discipline.
     kind = value_of(section, schema, "queue_discipline")
@@ -158,11 +158,11 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
 
 
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
-    """A discipline's parameters in the form in which a scenario contains them.
+    """Return a discipline's parameters as a scenario writes them.
 
     kind: A key of `PARAMETERS`.
-    parameters: Parameters as a plan contains them, by name with unit suffix.
-    Returns: Parameters sorted by name, ready for TOML.
+    parameters: The parameters as a plan contains them, by name with unit suffix.
+    Returns: The parameters sorted by name, ready for TOML.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
     {'flows': 1024, 'target': '5 ms'}
@@ -182,8 +182,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Set whether the discipline marks packets: cake always does, a fifo never does, and for other disciplines the key
-    `ecn` decides."""
+    """Set whether the discipline marks packets. cake always does, a fifo never does, and the key `ecn` decides for
+    others."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -198,8 +198,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """Hint about a parameter that the discipline does not have: the name that was probably meant, and the disciplines
-    that have the parameter."""
+    """Return a hint about an unknown parameter. It has the name that was probably meant, and the disciplines with the
+    parameter."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of queueing disciplines become numbers, are written back with units, and every mistake has a hint about
+"""The parameters of queueing disciplines become numbers and are written back with units. Every mistake has a hint about
 what to write."""
 
 import pytest

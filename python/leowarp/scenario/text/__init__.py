@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from TOML text to values: declarations of keys, line numbers, and mistakes."""
+"""The step from TOML text to values: key declarations, line numbers and mistakes."""

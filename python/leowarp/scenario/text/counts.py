@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Largest number of stations and flows in a text. The stations and flows are counted before the text is parsed, because
-parsing takes 0.2 ms per element."""
+"""The largest numbers of stations and flows in a text. They are counted before the text is parsed, because parsing
+takes 0.2 ms per element."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 MOST_FLOWS = 20_000
-"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs). With more flows, a port of the
-first range would also be one of the second range. A plan lists every flow, and its text may have at most 8 MiB
+"""The most flows of a text. Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs). With more
+flows, the two ranges of ports would overlap. A plan lists every flow, and its text may have at most 8 MiB
 (`plainfiles`)."""
 
 MOST_STATIONS = 5_000
-"""A plan lists every host with its sysctls, 1.2 kB each, and its text may have at most 8 MiB."""
+"""The most stations of a text. A plan lists every host with its sysctls, 1.2 kB each, and its text may have at most 8
+MiB."""
 
 MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
 
@@ -44,8 +45,8 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """Reject parsed values with too many flows or stations. The parsed values are checked because a list can be written
-    in one line, without headers.
+    """Reject parsed values with too many flows or stations. A list can be written in one line without headers, which
+    `check_headers` does not count.
 
     Raises ScenarioError if there are too many.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a section's nodes to the values of its keys. Units, words and ranges are checked; rules between
-sections are checked later.
+"""The step from a section's nodes to the values of its keys. It checks units, words and ranges. Rules between sections
+are checked later.
 
-A wrong value is reported and left out of the result, so that one reading finds all mistakes. `Section.nodes` contains a
+A wrong value is reported and left out of the result, so that one pass finds all mistakes. `Section.nodes` contains a
 key with a wrong value, but not a missing key.
 """
 
@@ -27,10 +27,10 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 class Section:
     """The contents of one section of a scenario.
 
-    name: Dotted name of the section, such as ``flows.0``.
-    origin: File and line at which the section begins.
-    values: Attribute -> value, for the keys in the text that have a valid value.
-    nodes: Key -> node, for all known keys in the text, including those with a wrong value.
+    name: The dotted name of the section, for example ``flows.0``.
+    origin: The file and line at which the section begins.
+    values: The valid values in the text, by attribute.
+    nodes: The nodes of all known keys in the text, even with a wrong value.
     """
 
     name: str
@@ -39,26 +39,26 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """Place of a key in the text; the beginning of the section if the key is missing.
+        """Return the place of a key in the text, or the section's beginning if the key is missing.
 
-        key: Name in TOML, without the unit's suffix.
+        key: The name in TOML, without the unit's suffix.
         """
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Whether the text contains the key, with a valid or a wrong value.
+        """Return whether the text contains the key, even with a wrong value.
 
-        key: Name in TOML, without the unit's suffix.
+        key: The name in TOML, without the unit's suffix.
         """
         return key in self.nodes
 
 
 def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """A value from the text, or the default of its key.
+    """Return a value from the text, or the default of its key.
 
-    schema: The section's dataclass; its class attributes are the defaults.
-    attribute: Name with the suffix of its unit, such as ``duration_ns``. A key without a default must not be used here:
-        read it from `values` with `get`.
+    schema: The section's dataclass, whose class attributes are the defaults.
+    attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. Read
+        other keys from `values` with `get`.
     """
     return section.values.get(attribute, getattr(schema, attribute))
 
@@ -66,14 +66,14 @@ def value_of(section: Section, schema: type, attribute: str) -> Any:
 def decode_section(
     name: str, schema: type, node: Node, problems: Problems, elsewhere: dict[str, str] | None = None
 ) -> Section:
-    """The values of a section; every mistake goes to `problems`.
+    """Decode the values of a section, and report every mistake to `problems`.
 
-    name: Dotted name for messages; "" for keys at the top.
+    name: The dotted name for messages, or "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
-    node: The table of the section. A node that is not a table is a mistake, and gives an empty section.
-    elsewhere: Key -> another section that has it, for hints about a key in the wrong section.
-    Returns: A section with a value for every key that the text contains and that is valid. Defaults are filled in
-        later, because a preset may still give these values.
+    node: The table of the section. A node that is not a table is a mistake and gives an empty section.
+    elsewhere: The name of another section that has a key, by key, for hints.
+    Returns: A section with a value for every valid key in the text. Defaults are filled in later, because a preset may
+        still give these values.
     """
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
@@ -123,13 +123,13 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 
 
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
-    """The value of a key, in the form in which a plan contains it.
+    """Decode the value of a key into the form of a plan.
 
     raw: The value from the TOML parser.
     declared: The key's declaration.
-    origin: Where the value was written: in a ``--set``, the value of a sysctl may be a bare integer.
+    origin: The place of the value. In a ``--set``, the value of a sysctl may be a bare integer.
     Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg), or None for the key's word for "no value". Lists
-        of files and tables become tuples; sysctls become a dict sorted by name.
+        of files and tables become tuples. Sysctls become a dict sorted by name.
     Raises ScenarioError: The message names the value and the rule that it breaks.
 
     >>> from pathlib import Path
@@ -183,7 +183,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
 
 def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[Any, ...]:
-    """A list of tables as instances of the key's dataclass. A table with a mistake is reported and left out."""
+    """Decode a list of tables as instances of the key's dataclass. A table with a mistake is reported and left out."""
     assert declared.section is not None
     if not isinstance(node.value, list):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
@@ -198,7 +198,7 @@ def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[A
 
 
 def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:
-    """Result of `decoder` for a node; None if it raises: the error is then added to `problems`."""
+    """Return the result of `decoder` for a node. If it raises, add the error to `problems` and return None."""
     try:
         return decoder(_plain(node))
     except ScenarioError as error:
@@ -207,7 +207,7 @@ def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Pro
 
 
 def _plain(node: Node) -> Any:
-    """The value of a node without origins: nodes below it are replaced by their values."""
+    """Return the value of a node, with the nodes below it replaced by their values."""
     if isinstance(node.value, dict):
         return {key: _plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -216,7 +216,7 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
-    """A number, converted to the plan's unit of the quantity."""
+    """Convert a number to the plan's unit of the quantity."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw, like=declared.default)
@@ -232,7 +232,7 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
-    """A queue limit as (packets, bytes): one of the two is None; both are None for an unlimited queue.
+    """Decode a queue limit as (packets, bytes). At least one of the two is None. An unlimited queue has both as None.
 
     >>> from leowarp.scenario import schema
     >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
@@ -254,7 +254,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
 
 
 def _count(raw: Any, declared: Key) -> int:
-    """A bare integer within the key's range. A count has no unit; 3.0 is rejected because it is a float."""
+    """Check that a value is a bare integer within the key's range. 3.0 is rejected because it is a float."""
     # In Python `True` is an int; in TOML it is not a number.
     if isinstance(raw, bool) or not isinstance(raw, int):
         also = f' or "{declared.none}"' if declared.none else ""
@@ -265,14 +265,14 @@ def _count(raw: Any, declared: Key) -> int:
 
 
 def _word(raw: Any, declared: Key) -> str:
-    """One of the allowed words, in exactly this spelling; the hint of the error names the nearest word."""
+    """Check that a value is one of the allowed words."""
     if raw not in declared.words:
         raise ScenarioError(f"{_shown(raw)} is not allowed here", one_of(raw, declared.words, "allowed:"))
     return str(raw)
 
 
 def _text(raw: Any) -> str:
-    """A printable text of 1 to 200 characters, without blanks at its ends, such as a path or a station's name."""
+    """Check that a value is a printable text of 1 to 200 characters, without blanks at its ends."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes")
     if not raw or raw != raw.strip() or not raw.isprintable() or len(raw) > _LONGEST_TEXT:
@@ -282,8 +282,8 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A command line, split into words as a shell would do it. Quotes and backslashes mean the same as in a shell;
-    other special characters are ordinary characters."""
+    """Check a command line, and return it unchanged. It is split into words as in a shell. Quotes and backslashes have
+    their shell meaning. Other special characters are ordinary characters."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
@@ -299,7 +299,7 @@ def _command(raw: Any) -> str:
 
 
 def _variables(raw: Any) -> dict[str, str]:
-    """Environment variables, sorted by name: the order in the text has no effect on the plan."""
+    """Check environment variables, and sort them by name, because their order has no effect on the plan."""
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "SSLKEYLOGFILE" = "{run_dir}/keys" }')
     for name, value in raw.items():
@@ -311,7 +311,7 @@ def _variables(raw: Any) -> dict[str, str]:
 
 
 def _instant(raw: Any) -> str:
-    """An instant as ISO 8601 in UTC, ending in Z. Equal instants are always spelled equally, so they give equal
+    """Rewrite an instant as ISO 8601 in UTC, ending in Z. Equal instants have equal spellings, so they give equal
     plans."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
     try:
@@ -332,10 +332,9 @@ def _instant(raw: Any) -> str:
 
 
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
-    """Sysctls by name. Only the form of the names and values is checked, because whether a sysctl exists is known only
-    once the kernel boots.
+    """Check the form of sysctls' names and values. Only the booted kernel knows whether a sysctl exists.
 
-    lenient: Whether a bare integer is accepted as text, as in a ``--set``.
+    lenient: Whether a bare integer is accepted as text, as in ``--set``.
     """
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
@@ -359,7 +358,7 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
 
 
 def _hash(raw: Any) -> str:
-    """64 hexadecimal digits in lower case, as `hashlib` and `sha256sum` write them."""
+    """Check for 64 hexadecimal digits in lower case, as `hashlib` and `sha256sum` write them."""
     if not isinstance(raw, str) or re.fullmatch(r"[0-9a-f]{64}", raw) is None:
         rule = f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)"
         raise ScenarioError(rule, "leave it out to accept any content")
@@ -367,19 +366,19 @@ def _hash(raw: Any) -> str:
 
 
 def _hashes(raw: Any) -> tuple[str, ...]:
-    """One hash for each file of a list, in the order of the files."""
+    """Check a list of hashes, one for each file of a list, in the same order."""
     if not isinstance(raw, list):
         raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
     return tuple(_hash(one) for one in raw)
 
 
 def _example(key: str, declared: Key) -> str:
-    """Hint about what to write for a key that is missing."""
+    """Return a hint about what to write for a missing key."""
     return f'Write {key} = "..."' if declared.quantity is None else f'Write {key} = "{declared.quantity.example}"'
 
 
 def _shown(raw: Any) -> str:
-    """A wrong value as a message repeats it: printable and short."""
+    """Return a wrong value as a message repeats it: printable and short."""
     if isinstance(raw, str):
         text = f'"{raw}"' if raw.isprintable() else repr(raw)
     elif isinstance(raw, bool):
@@ -396,12 +395,11 @@ def _shown(raw: Any) -> str:
 
 
 _LARGEST_QUEUE = 10**9
-"""Largest limit of a queue, in packets or bytes; `access.queue_up` has the same limit."""
+"""The largest limit of a queue, in packets or bytes. `access.queue_up` has the same limit."""
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""Number of characters of a wrong value that a message repeats. A message does not repeat more, because a value in a
-file may have megabytes."""
+"""The most characters of a wrong value that a message repeats. A value in a file may have megabytes."""
 # Sysctls that contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
 # lib/kobject_uevent.c, kernel/reboot.c).
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario under construction: sections that are decoded, then completed and checked in place."""
+"""A scenario under construction, whose sections are decoded, completed and checked."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from leowarp.scenario.text.decoding import Section
 
 @dataclass(kw_only=True)
 class Draft:
-    """The mutable predecessor of a `Scenario`; the docstring of `Scenario` explains the attributes.
+    """The mutable predecessor of a `Scenario`, whose docstring explains the attributes.
 
     After all sections are decoded, presets, a medium's defaults and the medium's stations are added.
 
-    name: The run's name. If the name is missing or wrong, it is "", and the mistake has been reported.
-    sections: Content of the tables of `loading.TABLES`. Only media that the text mentions are present.
-    stations, flows: Sections in the order of the file. If the medium defines the stations, `completion` replaces the
-        list of stations.
-    modules: Kernel module -> its parameters; the values are texts.
-    hosts, pinned: Station name -> content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``.
-    dishes: Index of a station -> its ``[stations.access]``.
+    name: The run's name, or "" if it is missing or wrong.
+    sections: The content of the tables of `loading.TABLES`. Only media that the text mentions are present.
+    stations, flows: The sections in the order of the file. If the medium defines the stations, `completion` replaces
+        them.
+    modules: The parameters of each kernel module, as texts.
+    hosts, pinned: The content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``, by station name.
+    dishes: The ``[stations.access]`` of each station, by its index.
     """
 
     # Unlike a `Scenario`, a draft is changed in place; a `Scenario` is made from it only if there is no mistake.

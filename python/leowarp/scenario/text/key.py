@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declarations of a scenario's keys: one function per kind of value."""
+"""The declarations of scenario keys, with one function per kind of value."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from leowarp.base.units import PACKETS, Quantity
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a plan names. Files are equal if names and contents are equal; `path` and `named_in` are not
-    compared.
+    """A file that a plan names. Files with equal names and contents are equal. `path` and `named_in` are not compared.
 
-    name: Name without folders; the run directory contains the file as ``00-inputs/<name>``.
-    sha256: Hash of the file's content, hexadecimal.
-    path: Where the file was found on this machine.
-    named_in: The file that names this file; None: the user named it, on the command line or in a call.
+    name: The name without folders. The run directory contains the file as ``00-inputs/<name>``.
+    sha256: The hash of the file's content, hexadecimal.
+    path: The place of the file on this machine.
+    named_in: The file that names this file. None means that the user named it, on the command line or in a call.
     """
 
     name: str
@@ -34,17 +33,18 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Key:
-    """A key's declaration.
+    """The declaration of a scenario key.
 
     kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
-    default: The default as a user would write it; None: the value comes from a preset, the gazetteer or the user.
+    default: The default as a user would write it. None means that the value comes from a preset, the gazetteer or the
+        user.
     required: Whether a section without the key is a mistake.
-    quantity: The measure (such as time) of a key of kind quantity.
+    quantity: The measure (for example time) of a key of kind quantity.
     words: All allowed words of a key of kind word.
-    low, high: Smallest and largest value allowed, as a user would write them.
+    low, high: The smallest and largest value allowed, as a user would write them.
     none: The word in a text for which the plan's value is None.
-    section: Dataclass of the tables of a key of kind tables.
+    section: The dataclass of the tables of a key of kind tables.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """Suffix that an attribute's name has in addition to the key: ``_ns`` for a time; "" for values without a
+        """The suffix of the attribute's name after the key. It is ``_ns`` for a time, and "" for values without a
         unit."""
         if self.kind == "queue":
             # A queue limit has two attributes; the decoder sets `queue_bytes`, for which no separate key exists.
@@ -78,14 +78,14 @@ def quantity(
     none: str | None = None,
     required: bool = False,
 ) -> Any:
-    """A key whose value is a quantity between `low` and `high`, or the word `none`.
+    """Declare a key whose value is a quantity between `low` and `high`, or the word `none`.
 
-    measure: One of the measures in `leowarp.base.units`; the attribute's name ends in the measure's suffix.
+    measure: One of the measures in `leowarp.base.units`, whose suffix the attribute's name has.
     doc: The meaning of the key, for the reference page.
-    default, low, high: Values with units, as a user would write them. If the default is None, the value comes from a
-        preset, the gazetteer or the user.
+    default, low, high: The values with units, as a user would write them. If the default is None, the value comes from
+        a preset, the gazetteer or the user.
     none: The word for which the plan's value is None.
-    required: Whether a section without the key is a mistake; a required key has no default.
+    required: Whether a section without the key is a mistake. A required key has no default.
     Returns: A dataclass field. The type is Any, so that a class body may annotate the field with the type of its
         values.
     """
@@ -95,98 +95,99 @@ def quantity(
 
 
 def queue(doc: str, default: str) -> Any:
-    """A key whose value is a queue limit in packets or bytes. The key sets two attributes, `queue_pkts` and
+    """Declare a key whose value is a queue limit in packets or bytes. The key sets the attributes `queue_pkts` and
     `queue_bytes`, at least one of which is None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """A key whose value is one of a fixed set of words.
+    """Declare a key whose value is one of a fixed set of words.
 
-    words: All allowed words; messages and the reference page list them in this order.
-    default: One of the words; None: a preset gives the value.
+    words: All allowed words, in the order of messages and the reference page.
+    default: One of the words. None means that a preset gives the value.
     """
     return _field(Key("word", doc, default, words=words), default)
 
 
 def text(doc: str, default: str | None = None, *, required: bool = False) -> Any:
-    """A name or a path. If the default is "none", the word "none" is accepted and means no value."""
+    """Declare a key whose value is a name or a path. If the default is "none", the word "none" means no value."""
     none = "none" if default == "none" else None
     key = Key("text", doc, default, required=required, none=none)
     return _field(key, None if default == none else default, required)
 
 
 def command(doc: str, *, none: str | None = None) -> Any:
-    """A command line; the plan contains the text unchanged, and it is split into words as in a shell."""
+    """Declare a key whose value is a command line. The plan contains the text unchanged. The text is split into words
+    as in a shell."""
     return _field(Key("command", doc, none, none=none), None)
 
 
 def variables(doc: str) -> Any:
-    """A table of environment variables, names and values as strings."""
+    """Declare a table of environment variables, with names and values as strings."""
     return _field(Key("variables", doc, {}), _EMPTY)
 
 
 def names(doc: str) -> Any:
-    """A list of names."""
+    """Declare a key whose value is a list of names."""
     return _field(Key("names", doc, []), ())
 
 
 def count(
     doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None, required: bool = False
 ) -> Any:
-    """A key whose value is a bare integer between `low` and `high`, or the word `none`. If `required`, a section
-    without the key is a mistake."""
+    """Declare a key whose value is a bare integer between `low` and `high`, or the word `none`. If `required`, a
+    section without the key is a mistake."""
     key = Key("count", doc, default, required=required, low=low, high=high, none=none)
     return _field(key, None if isinstance(default, str) else default, required)
 
 
 def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
-    """A key whose value is true, false, or the word `none`."""
+    """Declare a key whose value is true, false, or the word `none`."""
     return _field(Key("flag", doc, default, none=none), None if isinstance(default, str) else default)
 
 
 def instant(doc: str, default: str, *, none: str | None = None) -> Any:
-    """A key whose value is an instant of UTC, or the word `none`."""
+    """Declare a key whose value is an instant of UTC, or the word `none`."""
     return _field(Key("instant", doc, default, none=none), None if default == none else default)
 
 
 def file(doc: str, *, required: bool = False) -> Any:
-    """A file; its name is relative to the scenario, and the plan contains an additional key with its sha256."""
+    """Declare a key whose value is a file name relative to the scenario. The plan adds a key with the file's sha256."""
     key = Key("file", doc, None if required else "none", required=required, none=None if required else "none")
     return _field(key, None, required)
 
 
 def files(doc: str) -> Any:
-    """A list of files; their names are relative to the scenario, and the plan contains an additional key with each
+    """Declare a key whose value is a list of file names relative to the scenario. The plan adds a key with each
     sha256."""
     return _field(Key("files", doc, []), ())
 
 
 def sysctl(doc: str) -> Any:
-    """A table of sysctls, names and values as strings."""
+    """Declare a table of sysctls, with names and values as strings."""
     return _field(Key("sysctl", doc, {}), _EMPTY)
 
 
 def table(doc: str) -> Any:
-    """A table whose keys are checked elsewhere, by rules of the section."""
+    """Declare a table whose keys are checked by rules of the section."""
     return _field(Key("table", doc, {}), _EMPTY)
 
 
 def tables(doc: str, section: type) -> Any:
-    """A list of tables, each with the keys of the dataclass `section`; in a plan, each has the header ``[[name]]``."""
+    """Declare a list of tables, each with the keys of the dataclass `section`. In a plan, each has the header
+    ``[[name]]``."""
     return _field(Key("tables", doc, [], section=section), ())
 
 
 # The result is cached, because declarations do not change, and a study decodes each section once per combination.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
-    """Declarations of a section's keys: name in TOML -> name of the attribute, and declaration. Keys of base classes
+    """Return a section's declarations: the attribute's name and the declaration, by name in TOML. Keys of base classes
     come last.
 
-    section: A dataclass whose fields were made by the functions of this module. Fields without a declaration are not
-        keys.
-    Returns: mapping of str to (str, Key). The result for a class is cached, so callers must not change it.
+    section: A dataclass whose fields the functions of this module made. Fields without a declaration are not keys.
+    Returns: A mapping from str to (str, Key). Callers must not change it, because it is cached.
 
     >>> from leowarp.scenario import schema
     >>> keys(schema.Chain)["delay"][0]
@@ -206,7 +207,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
-    """A dataclass field with the declaration of a key; the function `keys` reads the declaration."""
+    """Return a dataclass field that carries the declaration of a key."""
     if required:
         return dataclasses.field(metadata={"key": key})
     # A dataclass rejects a mutable default.

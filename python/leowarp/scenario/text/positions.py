@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line number of each key of a TOML text. leowarp finds these lines itself, because ``tomllib`` returns values without
-positions.
+"""The line number of each key of a TOML text. ``tomllib`` returns values without positions.
 
-The text must already have passed ``tomllib``. This module only finds where elements begin and end; it does not validate
-the text. A value that is not a string, array or table is not parsed; it ends at the next comma, bracket, brace, comment
-or line end.
+The text must already have passed ``tomllib``. This module finds where elements begin and end, but does not validate the
+text. A value that is not a string, array or table ends at the next comma, bracket, brace, comment or line end.
 """
 
 from __future__ import annotations
@@ -17,10 +15,11 @@ KeyPath = tuple[str | int, ...]
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``).
+    """Return the first line (from 1) of each key, table and array element. The key is its path (``("flows", 0,
+    "kind")``).
 
-    text: Valid TOML 1.0. For an invalid text, the result is undefined, or IndexError or ValueError is raised.
-    Returns: Paths of str (keys) and int (list indexes).
+    text: A valid TOML 1.0 text. An invalid text gives an undefined result, an IndexError or a ValueError.
+    Returns: The paths of str (keys) and int (list indexes).
 
     >>> key_lines("a.b = 1")
     {('a',): 1, ('a', 'b'): 1}
@@ -29,10 +28,10 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Reader:
-    """Reads a valid TOML text once, and records the line at which each path begins.
+    """A reader that records the line at which each path of a valid TOML text begins.
 
-    `lengths` counts the elements of each array of tables that were read so far: `[a.b]` belongs to the last element of
-    `a` (TOML 1.0, array of tables).
+    `lengths` counts the elements of each array of tables so far: `[a.b]` belongs to the last element of `a` (TOML 1.0,
+    array of tables).
     """
 
     def __init__(self, text: str) -> None:
@@ -45,7 +44,7 @@ class _Reader:
         self._document()
 
     def _document(self) -> None:
-        """Read headers and pairs until the end; each pair belongs to the table of the last header."""
+        """Read headers and pairs until the end. Each pair belongs to the table of the last header."""
         table: KeyPath = ()
         while True:
             self._skip(_BLANK_LINES)
@@ -61,7 +60,7 @@ class _Reader:
                 self._pair(table)
 
     def _header(self, parts: list[str], start: int, double: bool) -> KeyPath:
-        """Record a table and the tables around it. Returns the table's path, with the list index if it is an element of
+        """Record a table and the tables around it. Return the table's path, with the list index if it is an element of
         an array."""
         path: KeyPath = ()
         for part in parts[:-1]:
@@ -85,7 +84,7 @@ class _Reader:
         self._value(path)
 
     def _value(self, path: KeyPath) -> None:
-        """Skip a value; its first character shows what it is. For arrays and inline tables, record their parts."""
+        """Skip a value, and record the parts of an array or an inline table."""
         opening = self.text[self.at]
         if opening in "\"'":
             self._string()
@@ -97,7 +96,7 @@ class _Reader:
             self._skip(_SCALAR)
 
     def _array(self, path: KeyPath) -> None:
-        """Record the line of each element. Commas and comments may be anywhere between elements."""
+        """Record the line of each element of an array."""
         self.at += 1
         index = 0
         while True:
@@ -113,7 +112,7 @@ class _Reader:
             index += 1
 
     def _inline_table(self, path: KeyPath) -> None:
-        """Read the pairs of an inline table until its closing brace; a value may contain further tables."""
+        """Read the pairs of an inline table until its closing brace."""
         self.at += 1
         while True:
             self._skip(_BLANK_LINES)
@@ -126,7 +125,7 @@ class _Reader:
             self._pair(path)
 
     def _key(self) -> list[str]:
-        """The parts of a dotted key, with quotes removed as in TOML."""
+        """Read the parts of a dotted key, with quotes removed as in TOML."""
         parts = []
         while True:
             self._skip(_BLANKS)
@@ -145,7 +144,7 @@ class _Reader:
             self.at += 1
 
     def _string(self) -> None:
-        """Skip a string in single or double quotes; the quote character may be tripled."""
+        """Skip a string in single, double or tripled quotes."""
         quote = self.text[self.at]
         if self.text.startswith(quote * 3, self.at):
             # Only triple-quoted strings may contain line ends.

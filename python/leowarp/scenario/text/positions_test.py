@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line numbers of TOML keys are compared with those of generated documents whose lines are known."""
+"""The line numbers of TOML keys are compared with generated documents whose lines are known."""
 
 import json
 import tomllib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes of a scenario, collected so that one message reports all of them."""
+"""The mistakes of a scenario, collected so that one message reports all of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from leowarp.base.spelling import nearest
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a line of a file, a ``--set``, a call, or a line of a study file (with file, line and
-    override).
+    """The place where a value was written: a line of a file, a ``--set``, a call or a study file.
 
     file: The scenario, the plan or the study file.
-    line: Line number from 1; None if the value has no line.
+    line: The line number from 1. None means that the value has no line.
     override: The text after ``--set``, or the name that a study gives its value.
     in_call: Whether a Python program passed the value.
     """
@@ -30,19 +29,19 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """Folder to which a relative file name in this value refers: the working directory for a typed value, otherwise
-        the folder of the file.
+        """The folder to which a relative file name refers. It is the working directory for a typed value, and otherwise
+        the file's folder.
         """
         return Path() if self._is_typed else self.file.parent
 
     @property
     def named_in(self) -> Path | None:
-        """The file that contains the value; None: the user typed it, or passed it in a call."""
+        """The file that contains the value. None means that the user typed the value or passed it in a call."""
         return None if self._is_typed or self.in_call else self.file
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether the value is from the plan in a run directory; such a plan may only name files inside this
+        """Whether the value is from the plan in a run directory. That plan may only name files inside this
         directory."""
         return not self._is_typed and self.file.name == PLAN
 
@@ -60,8 +59,8 @@ class Origin:
 class Problem:
     """One mistake in a scenario.
 
-    origin: File and line, or ``--set``, of the mistake.
-    key: The dotted key, as for ``--set``; "" if the mistake concerns the whole text.
+    origin: The file and line, or the ``--set``, of the mistake.
+    key: The dotted key as in ``--set``, or "" for the whole text.
     rule: The value and the rule that it breaks.
     hint: What to write instead.
 
@@ -83,7 +82,7 @@ class Problem:
 class ScenarioProblems(ScenarioError):
     """All mistakes of a scenario, in the order of the file.
 
-    problems: All mistakes, in the order in which the message lists them.
+    problems: All mistakes, in the order of the message.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -95,21 +94,21 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """Collects mistakes. `raise_any` raises an error if any mistake was added.
+    """A collection of mistakes, with `raise_any` to raise them all.
 
-    found: Mistakes in the order in which they were found, possibly with duplicates.
+    found: The mistakes in the order in which they were found, possibly with duplicates.
     """
 
     found: list[Problem] = field(default_factory=list)
 
     def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
-        """Add a mistake without raising an error; the parameters are the attributes of `Problem`."""
+        """Add a mistake without raising an error. The parameters are the attributes of `Problem`."""
         self.found.append(Problem(origin, key, rule, hint))
 
     def raise_any(self) -> None:
         """Raise `ScenarioProblems` if any mistake was added.
 
-        Raises ScenarioProblems: Lists each mistake once. Mistakes in files come first, line by line, then those in
+        Raises ScenarioProblems with each mistake once. Mistakes in files come first, line by line, before mistakes in
             typed values.
         """
         if self.found:
@@ -119,14 +118,14 @@ class Problems:
 
 
 def _place(problem: Problem) -> tuple[bool, str, int]:
-    """Sort key of messages: mistakes in files come first, line by line, then those in typed values."""
+    """Return the sort key of a message: mistakes in files by line, then mistakes in typed values."""
     origin = problem.origin
     return origin.override is not None, str(origin.file), origin.line or 0
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """Hint about an unknown key of a section: the key that was probably meant. `elsewhere` maps each key of other
-    sections to the name of its section.
+    """Return a hint about an unknown key: the key that was probably meant. `elsewhere` maps each key of other sections
+    to the name of its section.
 
     >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
     'did you mean "altitude" in [constellation]?'

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections about flows, traffic, arrivals, and programs of senders."""
+"""The sections about flows, traffic, arrivals, and programs of senders."""

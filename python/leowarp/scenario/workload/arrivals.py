@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows that ``[traffic]`` describes. The flows are sampled once, when a plan is made, from random streams that
-follow from the run's seed.
+"""The flows that ``[traffic]`` describes. They are sampled once, when a plan is made, from random streams that follow
+from the run's seed.
 
-Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls therefore
-leaves arrivals, pairs and sizes unchanged. Uniform numbers are converted with closed formulas, which give the same
-values in every version of numpy.
+Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls leaves the
+others unchanged. Uniform numbers are converted with closed formulas, which are equal in every version of numpy.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ if TYPE_CHECKING:
     from leowarp.scenario.sections import Run
 
 _TCP_HEADER_BYTES = 32
-"""Length of the headers of IPv4 (20 bytes), TCP (20) and TCP's timestamps (12) in a segment as long as the MTU."""
+"""The length of the headers of IPv4 (20 bytes), TCP (20) and TCP's timestamps (12) in a segment as long as the MTU."""
 
 
 def arrivals(
     traffic: Traffic, stations: Sequence[Station], run: Run, ground: Ground, network: Network
 ) -> tuple[Flow, ...]:
-    """The arriving flows, sorted by start time.
+    """Return the arriving flows, sorted by start time.
 
-    stations: Stations with coordinates; every city is among them.
-    run, ground, network: Sections of the same plan.
-    Returns: TCP flows with a size, which last until all bytes are sent or the run ends.
+    stations: The stations with coordinates, which include every city.
+    run, ground, network: The sections of the same plan.
+    Returns: The TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, or if a city's share of the load exceeds the
     rate of its access link; also if two cities are at one place, or if the file of sizes is malformed.
     """
@@ -89,7 +88,7 @@ def arrivals(
 
 
 def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
-    """Ordered pairs of cities, and the share of flows of each: P_i P_j / d_ij^k, normalised."""
+    """Return the ordered pairs of cities, and the share of flows of each: P_i P_j / d_ij^k, normalised."""
     by_name = {station.name: station for station in stations}
     lon_rad, lat_rad = (
         np.radians([getattr(by_name[name], attribute) for name in traffic.cities])
@@ -121,10 +120,9 @@ def _check_load(
     ground: Ground,
     network: Network,
 ) -> None:
-    """Check that each city's average load, sent or received, fits its access link, including headers and the link's
-    overhead.
+    """Check that each city's average load fits its access link, sent or received, with headers and the link's overhead.
 
-    If the load exceeds the access link's rate, the link's queue only grows, whatever the congestion controls do.
+    Above the access link's rate, the link's queue only grows, whatever the congestion controls do.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return
@@ -149,7 +147,8 @@ def _check_load(
 
 
 def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
-    """Arrival times of a Poisson process between start and stop, ns, ascending; at most `MOST_FLOWS` + 1."""
+    """Return the arrival times of a Poisson process between start and stop, ns, ascending. There are at most
+    `MOST_FLOWS` + 1."""
     draws = stream(seed, "traffic.arrivals").random(MOST_FLOWS + 1)
     # Exponential gaps between arrivals, by inversion: -ln(1 - u) / rate, where u is below 1.
     gap_s = -np.log1p(-draws) / traffic.arrival_rate_flows_per_s
@@ -158,13 +157,13 @@ def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Indexes of `shares`, chosen with probabilities equal to the shares. `draws` are uniform numbers between 0 and
+    """Choose indexes of `shares`, with probabilities equal to the shares. The `draws` are uniform numbers between 0 and
     1."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 
 def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sizes of flows in whole bytes, at least 1, computed from uniform numbers."""
+    """Compute the sizes of flows in whole bytes, at least 1, from uniform numbers."""
     mean_bytes = traffic.mean_size_bytes
     if traffic.sizes == "file":
         return listed_bytes[(draws * len(listed_bytes)).astype(np.intp)]
@@ -184,7 +183,7 @@ def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArr
 
 
 def _listed_bytes(traffic: Traffic) -> NDArray[np.int64]:
-    """The sizes in the file, one per line; empty if sizes come from a distribution."""
+    """Return the sizes in the file, one per line. The array is empty if sizes come from a distribution."""
     if traffic.sizes != "file" or traffic.size_file is None:
         return np.empty(0, dtype=np.int64)
     content = plainfiles.read(traffic.size_file.path, plainfiles.MOST_INPUT_BYTES)

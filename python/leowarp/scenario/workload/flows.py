@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of `[[flows]]`: which keys each kind of flow has, which keys exclude each other, and when a flow may run.
 
-Keys that a kind of flow does not have are None in the plan, so that no later code takes their default for a user's
-value.
+Keys that a kind of flow does not have are None, so that no later code takes their default for a user's value.
 """
 
 from __future__ import annotations
@@ -38,25 +37,25 @@ FLOW_KEYS = {
         "expect_exit",
     ),
 }
-"""Keys that only some kinds of flow have: kind -> keys."""
+"""The keys that only some kinds of flow have, by kind."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
-"""Kind of flow -> the key that `packet_rate` replaces."""
+"""The key that `packet_rate` replaces, by kind of flow."""
 
 FILLED_IN = ("server", "port", "run_dir", "applications")
-"""Names in braces that are replaced by values in a program's command line and environment."""
+"""The names in braces that are replaced by values in a program's command line and environment."""
 
 # A shell's ${name} and curl's %{name} are passed to the program unchanged.
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
-"""Interval of a flood's probes without replies, as in iputils' `ping -f`: at least 100 probes per second."""
+"""The interval of a flood's probes without replies, as in iputils' `ping -f`: at least 100 probes per second."""
 
 PROBE_HEADER_BYTES = 8
-"""Length of an ICMP or UDP header."""
+"""The length of an ICMP or UDP header."""
 
 UDP_PAYLOAD_BYTES = 1200
-"""Default payload of udp flows: RFC 9000, 14, lets QUIC assume that a path carries packets of this size."""
+"""The default payload of udp flows. RFC 9000, 14, lets QUIC assume that a path carries packets of this size."""
 
 # `str.isalnum` would accept ü and ², which take two bytes each in a setsockopt. The length 15 is TCP_CA_NAME_MAX minus
 # the closing 0.
@@ -69,10 +68,10 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 
 
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in keys that follow from a flow's kind and from the run; every broken rule goes to `problems`.
+    """Fill in keys that follow from a flow's kind and from the run. Every broken rule goes to `problems`.
 
-    draft: The scenario; its stations must be complete, because ends of flows are looked up among them.
-    document: The root table of the text, whose line is used in messages about missing flows.
+    draft: The scenario. Its stations must be complete, because a flow's ends are looked up among them.
+    document: The root table of the text. Messages about missing flows name its line.
     """
     traffic = draft.sections.get("traffic")
     if not draft.flows and traffic is None:
@@ -108,14 +107,15 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
-    """Fields of `Flow` that are None for a flow of this kind, because they belong to other kinds: field -> key."""
+    """Return the fields of `Flow` that belong only to other kinds of flow, with their keys. They are None for this
+    kind."""
     known = keys(sections.Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
 
 
 def station_names(draft: Draft) -> list[str]:
-    """Names of the stations, in the order of the text; stations with a wrong name are left out."""
+    """Return the names of the stations, in the order of the text. Stations with a wrong name are left out."""
     return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
 
 
@@ -167,9 +167,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check a program's flow: it needs a client, its directories must be absolute paths, and names in braces must be
-    spelt correctly. ``in_flight = "source"`` is rejected, because only sockets of the agent can put the path's tag into
-    packets."""
+    """Check a program's flow. It needs a client, absolute directories, and correctly spelt names in braces. ``in_flight
+    = "source"`` is rejected, because only sockets of the agent can put the path's tag into packets."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
@@ -206,7 +205,7 @@ def _check_client_start(section: Section, problems: Problems) -> None:
 
 
 def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_bytes: int, problems: Problems) -> None:
-    """Check that a probe with its IP header and its ICMP or UDP header fits into one packet of the network's MTU."""
+    """Check that a probe with its headers fits into one packet of the network's MTU."""
     most_bytes = mtu_bytes - ip_header_bytes - PROBE_HEADER_BYTES
     # With a smaller MTU, the default payload is reduced to what fits, so that the default causes no error.
     if kind == "udp" and not section.gave("payload"):
@@ -217,7 +216,7 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_byt
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """Set the longest time between two probes of a flood (iputils: 10 ms); a flood otherwise sends as fast as replies
+    """Set the longest time between two probes of a flood (iputils: 10 ms). Otherwise a flood sends as fast as replies
     come."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
@@ -259,7 +258,7 @@ def _check_names(draft: Draft, problems: Problems) -> None:
 
 
 def _check_replies(draft: Draft, problems: Problems) -> None:
-    """Check that pings to the same destination are either all answered or all unanswered."""
+    """Check that pings to the same destination are all answered or all unanswered."""
     # In a destination's kernel, icmp_echo_ignore_all applies to all echo requests.
     first: dict[str, tuple[str, bool]] = {}
     for section in draft.flows:
@@ -275,7 +274,7 @@ def _check_replies(draft: Draft, problems: Problems) -> None:
 
 
 def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
-    """Check that there is a flow that ends by itself, if the run is to end with its flows."""
+    """Check that a flow ends by itself, if the run is to end with its flows."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
@@ -286,8 +285,8 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check that the guest kernel has the congestion control. With a user's own kernel or modules, check only that the
-    name is valid.
+    """Check that the guest kernel has the congestion control. With a user's own kernel or modules, only the form of the
+    name is checked.
 
     The kernel looks up names of at most TCP_CA_NAME_MAX = 16 bytes, including the closing 0 (include/net/tcp.h).
     """

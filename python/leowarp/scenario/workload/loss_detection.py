@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection`: the sysctls and module parameters that follow from it, and its requirements on the rest of a
-scenario."""
+"""The key `tcp.loss_detection`: its sysctls and module parameters, and its requirements on the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -25,10 +24,9 @@ _PARAMETERS = {
 
 
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Check that no other key selects the loss detection, and that both ends of a flow have SACK if the method needs
-    it.
+    """Check that no other key selects the loss detection, and that both ends have SACK if the method needs it.
 
-    draft: The scenario; its flows and stations must be complete.
+    draft: The scenario, with complete flows and stations.
     """
     for section in (draft.sections["tcp"], *draft.hosts.values()):
         _check_one_voice(section, draft.sections["tcp"], problems)
@@ -46,11 +44,11 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Fill in the parameters of the module from the hosts that use it. All hosts that use the module must have the same
-    parameters, because the guest has only one kernel.
+    """Fill in the parameters of the module from the hosts that use it. All these hosts must have the same parameters,
+    because the guest has only one kernel.
 
-    draft: The scenario; its modules are changed in place.
-    problems: Receives parameters that differ between hosts.
+    draft: The scenario, whose modules are changed in place.
+    problems: The list that receives parameters that differ between hosts.
     """
     given = draft.modules.get(LOSS_DETECTION_MODULE)
     if given is not None:
@@ -89,7 +87,7 @@ def _check_one_voice(section: Section, common: Section, problems: Problems) -> N
 
 
 def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
-    """For each station: its name, its host's loss detection, and the section that selects this method."""
+    """Yield each station's name, its host's loss detection, and the section that selects this method."""
     for station in draft.stations:
         name = str(station.values.get("name"))
         own = draft.hosts.get(name)
@@ -98,8 +96,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Whether a host has selective acknowledgements. The host's sysctl has precedence, then the key `sack`, then the
-    profile."""
+    """Return whether a host has selective acknowledgements. The host's sysctl has precedence, followed by the key
+    `sack` and the profile."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")
@@ -109,14 +107,14 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """A key's value for a host: from the host's section, otherwise from [tcp], otherwise the default."""
+    """Return a key's value for a host: from the host's section, from [tcp], or the default."""
     common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)
 
 
 def _text(value: object, scale: int) -> str:
-    """A parameter as the module reads it: a whole number, in which 0 means one round trip."""
+    """Return a parameter as the module reads it. It is a whole number, in which 0 means one round trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
 
 

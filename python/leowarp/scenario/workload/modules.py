@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[modules.NAME]` and `[guest] cc_modules`: parameters of kernel modules, and the user's own modules."""
+"""The sections `[modules.NAME]` and `[guest] cc_modules`: parameters of kernel modules, and the user's own modules."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
-"""Congestion controls of leowarp that receive the schedule of path changes. The name of each congestion control is also
-the name of its kernel module."""
+"""The congestion controls of leowarp that receive the schedule of path changes. Each has the name of its kernel
+module."""
 
 KERNELS_MODULES = (
     "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
 )  # fmt: skip
-"""Congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
+"""The congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
 
 SET_BY_THE_GUEST = "origin_ns"
-"""Parameter that the guest itself writes: the time at which the run's clock was 0."""
+"""The parameter that the guest itself writes: the time at which the run's clock was 0."""
 
 
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
-    """The parameters of each module; values are texts, and times (names that end in ``_ns``) are whole nanoseconds.
+    """Return the parameters of each module. Values are texts, and times (names that end in ``_ns``) are whole
+    nanoseconds.
 
-    node: The table ``[modules]``; None if the text has no such table.
-    Returns: Module -> a section whose values are its parameters, sorted by name.
+    node: The table ``[modules]``, or None if the text has none.
+    Returns: A section for each module, whose values are its parameters, sorted by name.
     """
     if node is None:
         return {}
@@ -56,7 +57,7 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    """One module's parameters. Only the form of names and values is checked, because only the module knows which
+    """Return one module's parameters. Only the form of names and values is checked, because only the module knows which
     parameters exist."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
@@ -87,7 +88,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
 
 
 def parameter_as_written(name: str, value: str) -> str:
-    """A parameter's value as a scenario contains it: times have a unit.
+    """Return a parameter's value as a scenario contains it. Times have a unit.
 
     >>> parameter_as_written("phase_ns", "12000000000"), parameter_as_written("beta", "717")
     ('12 s', '717')
@@ -101,7 +102,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
     parameters. The agent sets the parameter `origin_ns` of every module that has this parameter.
 
-    draft: The scenario. The scenario's flows, stations and media must be complete; `draft.modules` is changed in place.
+    draft: The scenario, with complete flows, stations and media. `draft.modules` is changed in place.
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
@@ -131,7 +132,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_delack(draft: Draft, problems: Problems) -> None:
-    """Set the timer for delayed acknowledgements; all hosts that delay them must have the same timer."""
+    """Set the timer for delayed acknowledgements. All hosts that delay them must have the same timer."""
     given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
@@ -160,7 +161,7 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
 
 
 def _schedule(access: Section) -> dict[str, int]:
-    """An access link's period, and the time of its first reconfiguration on the run's clock.
+    """Return an access link's period, and the time of its first reconfiguration on the run's clock.
 
         phase = (phase after midnight - time of day at the run's 0) mod period
 
@@ -179,10 +180,10 @@ def _schedule(access: Section) -> dict[str, int]:
 
 
 def _check_files(guest: Section, problems: Problems) -> list[str]:
-    """Names of the user's own modules: the files' names without extension.
+    """Return the names of the user's own modules: the files' names without extension.
 
-    Returns: All names, including invalid ones. Because invalid names are included, a congestion control with an invalid
-        name is not reported as a second mistake.
+    Returns: All names, even invalid ones. A congestion control with an invalid name is not reported as a second
+        mistake.
     """
     names: list[str] = []
     for file in guest.values.get("cc_modules", ()):

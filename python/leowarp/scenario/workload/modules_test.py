@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's own modules and parameters of modules: checks, values in the plan, and values that follow from an access
-link's schedule."""
+"""The user's own modules and their parameters: checks, values in the plan, and values from an access link's
+schedule."""
 
 import hashlib
 import shutil

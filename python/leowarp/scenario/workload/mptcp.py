@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
+"""The keys `protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
 A flow with `protocol = "mptcp"` is a connection and its first subflow. A flow with `subflow_of` is a further subflow of
-such a connection, with another source or another destination. The station at this other end has no host of its own: it
-is a further interface of the connection's host. The kernel's path manager opens the further subflows.
+a connection, with another source or another destination. The station at this other end has no host of its own. It is a
+further interface of the connection's host. The kernel's path manager opens the further subflows.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_MPTCP = KERNEL_WITH_IPV6
-"""Kernel of a run over Multipath TCP if the scenario names no kernel: a name on the shelf."""
+"""The default kernel of a run over Multipath TCP, a name on the shelf."""
 SUBFLOWS_MOST = 8
-"""Largest number of further subflows of a connection (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h)."""
+"""The largest number of further subflows of a connection (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h)."""
 KEYS_OF_CONNECTION = {
     "start": "start_ns", "stop": "stop_ns", "size": "size_bytes", "rate": "rate_bps",
     "congestion_control": "congestion_control",
 }  # fmt: skip
-"""Keys whose value a subflow takes from its connection -> their attributes."""
+"""The keys whose value a subflow takes from its connection, with their attributes."""
 
 
 def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
-    """Station that is a further interface of a host -> station of this host.
+    """Return each station that is a further interface, with the station of its host.
 
-    flows: Flows of a plan.
+    flows: The flows of a plan.
 
     >>> whole = Flow(source="A", destination="B", name="both", protocol="mptcp")
     >>> further_interfaces([whole, Flow(source="A2", destination="B", protocol="mptcp", subflow_of="both")])
@@ -51,8 +51,7 @@ def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
 
 
 def complete_mptcp(draft: Draft, problems: Problems) -> None:
-    """Copy keys from connections to their subflows, choose the kernel, and report combinations that are not
-    supported."""
+    """Copy keys from connections to their subflows, choose the kernel, and report unsupported combinations."""
     tcp = [section for section in draft.flows if value_of(section, Flow, "kind") == "tcp"]
     named = {section.values["name"]: section for section in draft.flows if section.values.get("name") is not None}
     subflows = [section for section in tcp if section.values.get("subflow_of") is not None]
@@ -76,7 +75,7 @@ def _is_mptcp(section: Section) -> bool:
 
 
 def _whole(section: Section, named: dict[str, Section], problems: Problems) -> Section | None:
-    """The connection to which a subflow belongs; None if there is no such connection, which is reported."""
+    """Return the connection to which a subflow belongs, or None after reporting that there is none."""
     name = section.values["subflow_of"]
     whole, where, key = named.get(name), section.where("subflow_of"), f"{section.name}.subflow_of"
     if whole is None:
@@ -109,8 +108,7 @@ def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
 
 
 def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[str, tuple[str, Section]]:
-    """Maps each station that is a further interface to its host's station, and to the subflow that makes it a further
-    interface."""
+    """Map each further interface's station to its host's station and to the subflow that makes it one."""
     joined: dict[str, tuple[str, Section]] = {}
     for subflow, whole in pairs:
         ends = ("source", "destination")
@@ -135,7 +133,8 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
 def _check_joined(
     draft: Draft, wholes: list[Section], joined: dict[str, tuple[str, Section]], problems: Problems
 ) -> None:
-    """Check that a further interface is not used as a host: it has no TCP settings, no connection and no program."""
+    """Check that a further interface is not used as a host. It may have no TCP settings, no connection and no
+    program."""
     for station, (host, subflow) in joined.items():
         if host in joined:
             rule = f'"{host}" is a further interface of "{joined[host][0]}"'
@@ -155,8 +154,8 @@ def _check_joined(
 
 
 def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], problems: Problems) -> None:
-    """Check that all connections of a host have the same further interfaces, because the kernel's path manager has one
-    list of interfaces per host."""
+    """Check that all connections of a host have the same further interfaces. The kernel's path manager has one list of
+    interfaces per host."""
     roles: dict[str, dict[str, tuple[Section, frozenset[str]]]] = defaultdict(dict)
     for whole in wholes:
         mine = [subflow for subflow, theirs in pairs if theirs is whole]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of Multipath TCP over several stations: keys that are filled in, and combinations that are rejected."""
+"""The connections of Multipath TCP over several stations: filled-in keys, and rejected combinations."""
 
 import pytest
 

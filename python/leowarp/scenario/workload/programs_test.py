@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows of kind program: keys, defaults, and mistakes."""
+"""The flows of kind program: keys, defaults, and mistakes."""
 
 import pytest
 

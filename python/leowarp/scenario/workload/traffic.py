@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[traffic]`: many short TCP flows between cities; a plan contains each of them as an ordinary flow."""
+"""The section `[traffic]`: many short TCP flows between cities. A plan contains each of them as an ordinary flow."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""Size distribution -> keys of `[traffic]` that only this distribution has."""
+"""The keys of `[traffic]` that only one size distribution has, by distribution."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """TCP flows that arrive at random between cities. The plan lists each of these flows under `[[flows]]`.
+    """The TCP flows that arrive at random between cities. The plan lists each flow under `[[flows]]`.
 
-    Flows of ``[traffic]`` follow the flows of ``[[flows]]``. A plan does not contain ``[traffic]``: to change the seed
+    These flows follow the flows of ``[[flows]]`` in the text. A plan does not contain ``[traffic]``. To change the seed
     or a key of ``[traffic]``, use the scenario. Each city becomes a station, unless the text has a station of this
     name.
 
@@ -78,9 +78,9 @@ class Traffic:
 
 
 def complete_traffic(draft: Draft, problems: Problems) -> None:
-    """Check ``[traffic]`` and add its cities to the stations; every broken rule goes to `problems`.
+    """Check ``[traffic]`` and add its cities to the stations. Every broken rule goes to `problems`.
 
-    draft: The scenario; its medium must be a constellation.
+    draft: The scenario, whose medium must be a constellation.
     """
     section = draft.sections["traffic"]
     _complete_cities(section, problems)
@@ -97,7 +97,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_cities(section: Section, problems: Problems) -> None:
-    """Check that there are at least two known cities: those that the text names, or the `largest` ones."""
+    """Check that there are at least two known cities: named in the text, or the `largest` ones."""
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
