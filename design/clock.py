@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the effects of guest/clock/clock.c for design/clock.md: `python design/clock.py [KERNEL...]`.
+"""Measure the effects of guest/clock/clock.c for design/clock.md: `python design/clock.py [KERNEL...]`.
 
-Each kernel in the arguments, such as one built without clock.c, is measured beside the default kernel.
+Each kernel in the arguments (for example one built without clock.c) is measured beside the default kernel.
 """
 
 from __future__ import annotations

@@ -36,39 +36,39 @@ SIGMA_S = 1e-3
 PROBES = 20
 
 SCALE = 8192
-"""tc and the kernel: a table's entry of 8192 is one sigma (NETEM_DIST_SCALE); entries are 16 bits, so up to 4 sigma."""
+"""The table entry of one sigma in tc and the kernel (NETEM_DIST_SCALE). Entries are 16 bits, so up to 4 sigma."""
 
 Draw = Callable[[int, np.random.Generator], np.ndarray]
 
 
 def exponential(count: int, rng: np.random.Generator) -> np.ndarray:
-    """`count` exponential draws with mean 1 and standard deviation 1."""
+    """Return `count` exponential draws with mean 1 and standard deviation 1."""
     return rng.standard_exponential(count)
 
 
 def from_table(entries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """`count` draws as netem makes them: random entries of the table, in units of sigma."""
+    """Return `count` draws as netem makes them: random entries of the table, in units of sigma."""
     return entries[rng.integers(0, len(entries), count)] / SCALE
 
 
 def kept_below(limit: float, count: int, rng: np.random.Generator) -> np.ndarray:
-    """`count` exponential draws up to `limit`; larger draws are discarded."""
+    """Return `count` exponential draws up to `limit`. Larger draws are discarded."""
     return -np.log1p(-rng.random(count) * -np.expm1(-limit))
 
 
 def as_int16(values: np.ndarray) -> np.ndarray:
-    """The values that tc reads from entries that are too large for 16 bits, in units of sigma."""
+    """Return the values that tc reads from entries that are too large for 16 bits, in units of sigma."""
     return np.rint(values * SCALE).astype(np.int64).astype(np.int16).astype(float)
 
 
 def quantiles(size: int) -> np.ndarray:
-    """An exponential table of `size` entries: the quantiles in the middle of each entry's share."""
+    """Return an exponential table of `size` entries: the quantiles in the middle of each entry's share."""
     return -np.log1p(-(np.arange(size) + 0.5) / size)
 
 
 def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
-    """The table that iproute2's `maketable` computes from samples. The samples are scaled to mean 0 and sigma 1, and
-    limited to +-4; the table is the inverse of their distribution function.
+    """Return the table that iproute2's `maketable` computes from samples. The samples are scaled to mean 0 and sigma 1,
+    and limited to +-4. The table is the inverse of their distribution function.
 
     Between two values that occur, `maketable` interpolates linearly by the shares of samples below these values. The
     last entry of its table is the largest value.
@@ -82,14 +82,14 @@ def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
 
 
 def pareto(size: int = 4096) -> np.ndarray:
-    """iproute2's pareto table, computed from its formula with a = 3. Values are in units of the table's standard
+    """Return iproute2's pareto table, computed from its formula with a = 3. Values are in units of the table's standard
     deviation, and are not cut to 16 bits."""
     values = (1 - np.arange(size) / size) ** (-1 / 3)
     return (values - values.mean()) / values.std()
 
 
 def made_of(draw: Draw, times_s: np.ndarray | None = None, threshold_pkts: int = THRESHOLD_PKTS) -> float:
-    """Mean displacement in packets of probes with delays from `draw`, averaged over probes."""
+    """Return the mean displacement in packets of probes with delays from `draw`, averaged over probes."""
     found = []
     for seed in range(PROBES):
         delays_s = SIGMA_S * draw(PROBE_PKTS, np.random.default_rng(seed))
@@ -107,12 +107,12 @@ def of_table(entries: np.ndarray) -> Draw:
 
 
 def in_bursts(tick_s: float) -> np.ndarray:
-    """Sending times in seconds of a sender that wakes at each tick and sends all due packets."""
+    """Return the sending times in seconds of a sender that wakes at each tick and sends all due packets."""
     return np.floor(np.arange(PROBE_PKTS) / PROBE_RATE_PKTS_PER_S / tick_s) * tick_s
 
 
 def explanations(tables: Path) -> list[tuple[str, dict[str, float]]]:
-    """(explanation, mean displacement by distribution); the first entries use the unchanged exponential
+    """Return pairs (explanation, mean displacement by distribution). The first entries use the unchanged exponential
     distribution."""
     rows: list[tuple[str, dict[str, float]]] = [
         ("as described: sigma is the standard deviation",

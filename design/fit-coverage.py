@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts how often a fit gives back, within its intervals, the parameters with which the profile made a recording.
+"""Count how often a fit gives back, within its intervals, the parameters with which the profile made a recording.
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
-For each key and kind of recording, the script prints the number of seeds whose interval (nominal level 99 %) contains
-the true value, the median of the estimates, and the median width of the intervals. No kernel runs: pings are computed
-from the profile's tables. If the row of a fit is in the file already, the fit is not repeated.
+The script prints three values for each scenario key and kind of recording. The values are the number of seeds whose
+interval (nominal level 99 %) contains the true value, the median of the estimates, and the median width of the
+intervals. No kernel runs: pings are computed from the profile's tables. If the row of a fit is in the file already, the
+fit is not repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from support.fitted import KINDS, estimates_of, truths
 
 
 def fitted(name: str, seed: int) -> dict[str, object]:
-    """A row of the file: kind of recording, seed, and the estimates of the fit."""
+    """Return a row of the file: kind of recording, seed, and the estimates of the fit."""
     return {"kind": name, "seed": seed, "found": estimates_of(name, seed)}
 
 

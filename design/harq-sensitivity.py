@@ -3,9 +3,9 @@
 
     python design/harq-sensitivity.py [--figure FILE | --json]
 
-The script prints the tables of design/lms-harq.md: residual loss and retransmissions with all defaults, then the loss
-with one assumption changed at a time. The channel is intermediate tree shadowing at 40 degrees with 7, 10 and 13 dB;
-five seeds have 10 km each (600 s at 60 km/h) and 60,000 codewords per seed. `--json` prints only the first table, as
+The script prints the tables of design/lms-harq.md: residual loss and retransmissions with all defaults, and the loss
+with one assumption changed at a time. The channel is intermediate tree shadowing at 40 degrees with 7, 10 and 13 dB.
+Five seeds have 10 km each (600 s at 60 km/h) and 60,000 codewords per seed. `--json` prints only the first table, as
 means over the seeds.
 """
 
@@ -38,7 +38,7 @@ KMH = 1 / 3.6
 
 @dataclass(frozen=True)
 class Case:
-    """One assumption changed."""
+    """A case with one changed assumption."""
 
     what: str
     value: str
@@ -90,7 +90,7 @@ def series(parameters: LandMobile, longest_ns: int, seed: int) -> PowerSeries:
 
 
 def found(case: Case, snr_db: float) -> list[Outcomes]:
-    """The outcomes of all codewords, one series per seed; the codewords are spread evenly over the distance."""
+    """Return the outcomes of all codewords, one series per seed. The codewords are spread evenly over the distance."""
     levels = levels_known(case.channel, case.harq)
     begins = np.linspace(0, 1e9 * WAY_M / case.channel.speed_m_per_s, CODEWORDS, endpoint=False).astype(np.int64)
     # All cases use the same margin, so that they share their series.
@@ -102,15 +102,15 @@ def found(case: Case, snr_db: float) -> list[Outcomes]:
 
 
 def least_snr_db() -> float:
-    """Es/N0 below which even the whole codeword cannot be decoded."""
+    """Return the Es/N0 below which even the whole codeword cannot be decoded."""
     parameters = Harq()
     bits = parameters.threshold_ratio * parameters.data_bits / parameters.codeword_bits
     return float(power_db(snr_for(parameters.modulation, bits * BITS_PER_SYMBOL[parameters.modulation])))
 
 
 def one_fade(snr_db: float) -> float:
-    """Loss if all bits of a codeword meet the same fade: the share of time in which even the whole codeword cannot be
-    decoded."""
+    """Return the loss if all bits of a codeword meet the same fade. The loss is the share of time in which even the
+    whole codeword cannot be decoded."""
     model = LandMobile().model()
     return float(mixture_share_below(model.environment.states, model.way_shares, least_snr_db() - snr_db))
 
@@ -142,8 +142,8 @@ def defaults() -> None:
 
 
 def defaults_as_json() -> str:
-    """The defaults' results by SNR as JSON: share lost, and shares that are decoded after 0 to 3 retransmissions; and
-    the least SNR at which a codeword can be decoded."""
+    """Return the defaults' results by SNR as JSON: the share lost, and the shares that are decoded after 0 to 3
+    retransmissions. The JSON also has the least SNR at which a codeword can be decoded."""
     by_snr: dict[str, object] = {}
     for snr_db in SNRS_DB:
         runs = found(DEFAULT, snr_db)

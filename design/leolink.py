@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares delay, queue and cost of `leolink` and netem side by side.
+"""Compare delay, queue and cost of `leolink` and netem side by side.
 
     python design/leolink.py [--seconds 100]
 
@@ -26,7 +26,7 @@ def run(name: str, changes: dict, directory: Path) -> lw.Run:
 
 
 def probe_error_ns(model: str, directory: Path) -> float:
-    """Largest difference between a probe's one-way delay over three hops and its closed form."""
+    """Return the largest difference between a probe's one-way delay over three hops and its closed form."""
     ping = {"kind": "ping", "source": "A", "destination": "B", "interval": "97 ms", "payload": "1000 B"}
     echoes = run("chain.toml", {"flows": [ping], "network.link_model": model}, directory).echoes()
     expected_ns = 3 * (10_000_000 + 1042 * 800)
@@ -34,7 +34,7 @@ def probe_error_ns(model: str, directory: Path) -> float:
 
 
 def standing_queue_ms(model: str, directory: Path) -> float:
-    """The queueing delay that a UDP stream at twice the rate meets: 100 packets of 842 us are 84.2 ms."""
+    """Return the queueing delay of a UDP stream at twice the rate: 100 packets of 842 us are 84.2 ms."""
     udp = {"kind": "udp", "source": "A", "destination": "B", "payload": "1010 B", "rate": "20 Mbit/s"}
     changes = {"flows": [udp], "network.link_model": model, "run.duration": "3 s"}
     echoes = run("chain.toml", changes, directory).echoes()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts that a fitted profile lacks, one experiment each: distances from the second half of public recordings.
+"""Experiments with parts that a fitted profile lacks, one each: distances from the second half of public recordings.
 
     PYTHONPATH=tests python design/missing-parts.py pings [NAME...] [--recordings FOLDER]
     PYTHONPATH=tests python design/missing-parts.py transfers [NAME...] [--recordings FOLDER] [--validation validation]
 
-Pings: the profile is fitted to the first half as `leowarp validate` does it. One part of the profile is then changed,
-and probes are sent over the profile's tables at the times of the recording, without a guest. Transfers: runs in the
-guest of the scenario `fitted-run.toml` that `leowarp validate NAME` left in its folder, with other keys. Samples of
-four seeds, or of two runs, are combined, because the few slots of a single run would add too much noise.
+Pings: the profile is fitted to the first half as `leowarp validate` does it. One part of the profile is changed, and
+probes are sent over the profile's tables at the times of the recording, without a guest. Transfers: the guest runs the
+scenario `fitted-run.toml` that `leowarp validate NAME` left in its folder, with other scenario keys. Samples of four
+seeds, or of two runs, are combined, because the few slots of a single run add too much noise.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ RUN_SEEDS = (1, 2)
 
 
 def recording(name: str, folder: Path) -> Measurement | None:
-    """A public recording. If the recording is missing, the function prints a line and returns None."""
+    """Return a public recording. If the recording is missing, print a line and return None."""
     public = PUBLIC[name]
     path = public.found(folder)
     if path is None:
@@ -76,7 +76,7 @@ def recording(name: str, folder: Path) -> Measurement | None:
 
 
 def keys_of(fitted: Fit) -> dict[str, Any]:
-    """The fitted keys as attributes of `Access`."""
+    """Return the fitted scenario keys as attributes of `Access`."""
     found = _values([one for one, _ in fitted.chosen.values() if not isinstance(one.value, tuple)], ("",))
     bases = fitted.chosen["base_rtts"][0].value
     assert isinstance(bases, tuple)
@@ -84,7 +84,7 @@ def keys_of(fitted: Fit) -> dict[str, Any]:
 
 
 def walked(t_ns: Any, keys: dict[str, Any]) -> Samples:
-    """Samples of probes at these times over a profile with these keys, from all seeds."""
+    """Return samples of probes at these times over a profile with these scenario keys, from all seeds."""
     found: list[Samples] = []
     for seed in SEEDS:
         profile = profile_for(t_ns[-1] / 60e9 + 0.1, seed, **keys)
@@ -95,7 +95,7 @@ def walked(t_ns: Any, keys: dict[str, Any]) -> Samples:
 
 
 def distances(one: Samples, other: Samples) -> str:
-    """Cells of a row of the table."""
+    """Return the cells of a row of the table."""
     return " | ".join(
         f"{ks_2samp(one[name], other[name]).statistic:.3f}" if min(len(one[name]), len(other[name])) >= 8 else ""
         for name in QUANTITIES
@@ -103,8 +103,8 @@ def distances(one: Samples, other: Samples) -> str:
 
 
 def longer_holds(series: Series, schedule: Schedule, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Two sets of keys: holds that are as long as the highest spikes at reconfigurations, and stalls that reproduce the
-    spikes at other times."""
+    """Return two sets of keys: holds that are as long as the highest spikes at reconfigurations, and stalls that
+    reproduce the spikes at other times."""
     spikes = find_spikes(series)
     heights_ns = np.array([spike.height_ns for spike in spikes], dtype=np.float64)
     near = schedule.distance_ns(np.array([spike.t_ns for spike in spikes], dtype=np.int64)) <= NEAR_NS
@@ -191,8 +191,8 @@ def of_transfers(name: str, folder: Path, validation: Path) -> None:
 
 
 def in_pieces(goodput: Any, recorded: Any) -> Any:
-    """Goodput as iperf3 counts it, in whole pieces that iperf3 has written. The size of a piece is the most frequent
-    value in the recording."""
+    """Return the goodput as iperf3 counts it, in whole pieces that iperf3 has written. The size of a piece is the most
+    frequent value in the recording."""
     values, counts = np.unique(recorded[recorded > 0].round(2), return_counts=True)
     piece = float(values[np.argmax(counts)])
     return np.diff(np.floor(np.cumsum(goodput) / piece) * piece, prepend=0.0)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares probes over the profile `starlink` with published values, and shows their sensitivity to assumptions.
+"""Compare probes over the profile `starlink` with published values, and show their sensitivity to assumptions.
 
     PYTHONPATH=tests python design/starlink-profile.py [--guest | --json]
 
 The script prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no
-kernel). After the tables, the script prints how sensitive the results are to the steps of the jitter and to the model
-of a frame. `--guest` runs TCP over the profile with other isolated losses in the guest, 60 s each. `--json` prints only
-the first table, with the value of each seed.
+kernel). The script also prints how sensitive the results are to the steps of the jitter and to the model of a frame.
+`--guest` runs TCP over the profile with other isolated losses in the guest, 60 s each. `--json` prints only the first
+table, with the value of each seed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5
-"""Length in minutes of the profiles that compare frame models; shorter than `MINUTES`, because frame models have long
-tables."""
+"""The length in minutes of the profiles that compare frame models. The length is shorter than `MINUTES`, because frame
+models have long tables."""
 SEEDS = range(1, 21)
 FLOOD_NS = 10_000_000
 GUEST_SEEDS = (1, 2, 3)
@@ -51,7 +51,7 @@ destination = "dish"
 
 
 def statistics(profile: Profile, seed: int) -> dict[str, float]:
-    """Statistics of pings over half an hour, by the name that the table shows."""
+    """Return statistics of pings over half an hour, by the name that the table shows."""
     end_ns = MINUTES * 60 * SECOND_NS
     t_ns = np.arange(0, end_ns, FLOOD_NS, dtype=np.int64)
     rtt_ms = pings(profile, t_ns, seed) / 1e6
@@ -84,13 +84,13 @@ def statistics(profile: Profile, seed: int) -> dict[str, float]:
 
 
 def mean_difference(rtt_ms: NDArray[np.float64]) -> float:
-    """Mean absolute difference of successive round trips in ms, without lost replies."""
+    """Return the mean absolute difference of successive round trips in ms, without lost replies."""
     return float(np.abs(np.diff(rtt_ms[~np.isnan(rtt_ms)])).mean())
 
 
 def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float64]) -> tuple[Any, Any]:
-    """For each whole slot: the smallest RTT, without the first and the last second of the slot. Also the largest RTT at
-    the slot's beginning, minus the slot's median RTT."""
+    """Return, for each whole slot, the smallest RTT, without the first and the last second of the slot. Also return the
+    largest RTT at the slot's beginning, minus the slot's median RTT."""
     least_ms, over_ms = [], []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         rest_ms = rtt_ms[(t_ns > begin_ns + SECOND_NS) & (t_ns < begin_ns + 14 * SECOND_NS)]
@@ -102,20 +102,20 @@ def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float
 
 
 def lengths_of_runs(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Lengths of the runs of lost probes."""
+    """Return the lengths of the runs of lost probes."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     return edges[1::2] - edges[::2]
 
 
 def standing_ms(way: Way) -> float:
-    """Mean additional delay of packets sent every 0.1 ms, compared with a packet sent alone."""
+    """Return the mean additional delay of packets sent every 0.1 ms, compared with a packet sent alone."""
     t_ns = np.arange(13 * SECOND_NS, 26 * SECOND_NS, 100_000, dtype=np.int64)
     alone_ns = way.delay_ns[np.searchsorted(way.channel_t_ns, t_ns, side="right") - 1]
     return float((passed(way, t_ns, np.random.default_rng(1))[0] - t_ns - alone_ns).mean() / 1e6)
 
 
 def by_steps() -> Iterator[tuple[Any, ...]]:
-    """Rows of the table of uplink jitter with the same distribution and longer or shorter steps."""
+    """Yield the rows of the table of uplink jitter with the same distribution and longer or shorter steps."""
     for step_ms in (1.5, 3, 6, 9, 12, 24):
         profile = profile_for(MINUTES, jitter_up_step_ns=int(step_ms * 1e6))
         t_ns = np.arange(0, MINUTES * 60 * SECOND_NS, FLOOD_NS, dtype=np.int64)
@@ -127,7 +127,7 @@ def by_steps() -> Iterator[tuple[Any, ...]]:
 
 
 def by_frames() -> Iterator[tuple[Any, ...]]:
-    """Rows of the table of frame models: half a frame, or steps within each frame."""
+    """Yield the rows of the table of frame models: half a frame, or steps within each frame."""
     for steps in (0, 2, 4, 8, 16):
         began_s = time.process_time()
         profile = profile_for(FRAME_MINUTES, frame_steps=steps)
@@ -142,8 +142,8 @@ def by_frames() -> Iterator[tuple[Any, ...]]:
 
 
 def by_loss() -> Iterator[tuple[Any, ...]]:
-    """Rows of the table of isolated loss: median goodput over seeds in the guest in Mbit/s, and the value of RFC 9438's
-    formula for CUBIC."""
+    """Yield the rows of the table of isolated loss. The rows have the median goodput over seeds in the guest in Mbit/s,
+    and the value of RFC 9438's formula for CUBIC."""
     import leowarp as lw
 
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +162,7 @@ def by_loss() -> Iterator[tuple[Any, ...]]:
 
 
 def formula_mbit_s(loss_ratio: float, rtt_s: float = 0.045) -> float | str:
-    """CUBIC's mean window divided by its RTT if only loss limits it (RFC 9438, 5.1: C = 0.4, beta = 0.7)."""
+    """Return CUBIC's mean window divided by its RTT if only loss limits it (RFC 9438, 5.1: C = 0.4, beta = 0.7)."""
     if loss_ratio == 0:
         return ""
     window_pkts = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (rtt_s / loss_ratio) ** 0.75

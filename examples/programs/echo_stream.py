@@ -4,7 +4,7 @@
     sudo python3 examples/programs/echo_stream.py 192.0.2.7
 
 The program needs root or CAP_NET_RAW, and a link on which you may send 100 Mbit/s for 8 s.
-docs/guides/measuring-a-real-link.md has the receiver's side. `ping` cannot send such a stream, because the interval of
+docs/guides/measuring-a-real-link.md has the receiver's side. `ping` cannot send this stream, because the interval of
 `ping` is a whole number of milliseconds.
 """
 
@@ -18,18 +18,18 @@ import time
 from collections.abc import Callable
 
 PACKETS, RATE_PKTS_PER_S, PAYLOAD_BYTES = 65_535, 8235.0, 1472
-"""Table 3 of the study: a payload of 1472 bytes gives an IP packet of 1500 bytes and an Ethernet frame of 1518
-bytes."""
+"""The probe of the study's table 3. A payload of 1472 bytes gives an IP packet of 1500 bytes and an Ethernet frame of
+1518 bytes."""
 
 
 def echo_request(identifier: int, number: int, payload_bytes: int) -> bytes:
-    """An ICMP echo request without its IP header (RFC 792)."""
+    """Return an ICMP echo request without its IP header (RFC 792)."""
     rest = struct.pack(">HH", identifier, number & 0xFFFF) + bytes(payload_bytes)
     return struct.pack(">BBH", 8, 0, checksum(b"\x08\x00\x00\x00" + rest)) + rest
 
 
 def checksum(data: bytes) -> int:
-    """One's complement of the sum of 16-bit words (RFC 1071); data of odd length get a zero byte.
+    """Return the one's complement of the sum of 16-bit words (RFC 1071). Data of odd length get a zero byte.
 
     >>> checksum(bytes([0x00, 0x01, 0xF2, 0x03, 0xF4, 0xF5, 0xF6, 0xF7])) == 0xFFFF - 0xDDF2
     True
@@ -48,7 +48,7 @@ def send_all(
     """Send the stream. The n-th packet leaves n / rate after the first packet, or as soon afterwards as the program can
     send it.
 
-    Returns: Time from the first packet to the last, and the largest delay of a packet behind its schedule.
+    Returns: The time from the first packet to the last, and the largest delay of a packet behind its schedule.
     """
     begin_ns = now_ns()
     late_ns = sent_ns = 0

@@ -79,7 +79,7 @@ def open(path: Any) -> Run:
     Raises
     ------
     TraceError
-        If the directory is not a run, or if the run is incomplete; the message gives the reason.
+        If the directory is not a run, or if the run is incomplete. The message gives the reason.
     """
     return Run(path)
 

@@ -12,11 +12,12 @@ import sys
 
 
 def lacking(wheel: str) -> "list[str]":
-    """Requirements that the name of a leowarp wheel states and that this machine does not meet.
+    """Return the requirements that the name of a leowarp wheel states and that this machine does not meet.
 
-    wheel: Path or name of the wheel. The tags of the name (`cp311-abi3-manylinux_2_36_x86_64`) contain the
+    wheel: The path or name of the wheel. The tags of the name (`cp311-abi3-manylinux_2_36_x86_64`) contain the
         requirements.
-    Returns: Each missing requirement as the end of the sentence "leowarp needs ..."; empty if the machine meets all.
+    Returns: Each missing requirement as the end of the sentence "leowarp needs ...". The list is empty if the machine
+        meets all.
     """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:

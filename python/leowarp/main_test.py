@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If pip refuses a wheel, a user can run the wheel with Python: it prints the requirements that the machine lacks."""
+"""Test that a wheel which pip refuses prints the requirements that the machine lacks."""
 
 import platform
 import subprocess

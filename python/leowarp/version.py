@@ -16,29 +16,29 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "0.2.0"
-"""The version of the current release; between two releases, the version of the next one. A study can be continued with
-any commit of the same version. Manifests contain both the version and the commit."""
+"""The version of the current release. Between two releases, this is the version of the next release. A study can be
+continued with any commit of the same version. Manifests contain both the version and the commit."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
 REVISION = "_revision.json"
-"""File in a wheel with `build_version` and `revision_of` of the checkout from which the wheel was built."""
+"""The file in a wheel with `build_version` and `revision_of` of the checkout from which the wheel was built."""
 
 ARCHIVE = ".git_archival.json"
-"""File into which `git archive` writes the commit of a source archive, and the commit's tag if it has one."""
+"""The file into which `git archive` writes the commit of a source archive, and the commit's tag if it has one."""
 
 _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
-"""Parts of a wheel that are elsewhere in a checkout, or that a checkout lacks."""
+"""The parts of a wheel that are elsewhere in a checkout, or that a checkout lacks."""
 
 
 # The files do not change while a process runs, so the hash is computed only once.
 @cache
 def sources() -> dict[str, Any]:
-    """The sources of this package: `git_commit`, `git_changed` and `package_sha256`. The commit and `git_changed` are
-    None if unknown.
+    """Return the sources of this package: `git_commit`, `git_changed` and `package_sha256`. The commit and
+    `git_changed` are None if unknown.
 
-    Returns: The keys of `revision_of` for the checkout from which the package runs, or from which its wheel was built;
-        and `package_sha256`, as computed by `sha256_of_package`.
+    Returns: The keys of `revision_of` for the checkout from which the package runs, or from which its wheel was built.
+        The key `package_sha256` is the result of `sha256_of_package`.
     """
     return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
 
@@ -53,18 +53,18 @@ def _revision() -> dict[str, Any]:
 
 
 def _built() -> dict[str, Any]:
-    """The revision stored in a wheel; empty outside of a wheel."""
+    """Return the revision stored in a wheel, or nothing outside of a wheel."""
     file = _PACKAGE / REVISION
     return dict(json.loads(file.read_text())) if file.is_file() else {}
 
 
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
-    """The version of a build from a checkout, in the form of PEP 440. For a package that was installed from a wheel,
-    the function returns the wheel's version.
+    """Return the version of a build from a checkout, in the form of PEP 440. For a package from a wheel, return the
+    wheel's version.
 
     Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. Otherwise, the
-        result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
-        "0.2.0.dev0" if the commit is unknown.
+        result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ.
+        If the commit is unknown, the result is "0.2.0.dev0".
     """
     if checkout == _PACKAGE.parent.parent and (built := _built()):
         return str(built["version"])
@@ -77,14 +77,15 @@ def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
 
 
 def tags_of(checkout: Path) -> list[str]:
-    """Tags of the current commit of a checkout or a source archive."""
+    """Return the tags of the current commit of a checkout or a source archive."""
     if not (checkout / ".git").exists():
         return [_archived(checkout).get("tag", "")]
     return _git(checkout, "tag", "--points-at", "HEAD")
 
 
 def _archived(directory: Path) -> dict[str, str]:
-    """Commit and tag that `git archive` wrote into a source archive; empty if the directory is not a source archive."""
+    """Return the commit and tag that `git archive` wrote into a source archive. The dict is empty if the directory is
+    not a source archive."""
     file = directory / ARCHIVE
     facts = json.loads(file.read_text()) if file.is_file() else {}
     # In a checkout, the file contains placeholders instead of values.
@@ -92,14 +93,13 @@ def _archived(directory: Path) -> dict[str, str]:
 
 
 def revision_of(checkout: Path) -> dict[str, Any]:
-    """The commit of a checkout, and whether files that git tracks differ from it.
+    """Return the commit of a checkout, and whether files that git tracks differ from it.
 
-    git is run only in a directory that the user owns, and without the repository's hooks and file-system monitor
+    git runs only in a directory that the user owns, and without the repository's hooks and file-system monitor
     (docs/security.md).
 
-    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. `git_commit` and `git_changed` are None if git is
-        missing, if the directory is not a checkout, or if the checkout belongs to another user. In a source archive,
-        only `git_changed` is None.
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both are None if git is missing, if the directory
+        is not a checkout, or if the checkout belongs to another user. In a source archive, only `git_changed` is None.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):
@@ -114,7 +114,8 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
 
 def _git(checkout: Path, *words: str) -> list[str]:
-    """Lines of git's output about a checkout; empty if git fails. git is run without hooks and file-system monitor."""
+    """Return the lines of git's output about a checkout, or nothing if git fails. git runs without hooks and
+    file-system monitor."""
     # The import is here, because `leowarp --help` needs only the version.
     import subprocess
 
@@ -135,7 +136,7 @@ _UNKNOWN = {"git_commit": None, "git_changed": None}
 
 
 def sha256_of_package(package: Path) -> str:
-    """The sha256 of a package: a hash over the lines that `sha256sum` prints for its files, sorted by name.
+    """Return the sha256 of a package: a hash over the lines that `sha256sum` prints for its files, sorted by name.
 
     Tests, guest, examples and native library are left out, so that a wheel has the same hash as the checkout from which
     it was built. docs/concepts/repeatability.md has a command that computes the hash.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the version of the sources, which consists of the commit and the hash of the files. git is run only in safe
-directories."""
+"""Tests of the version of the sources: the commit and the hash of the files. git runs only in safe directories."""
 
 import json
 import os
@@ -25,7 +24,7 @@ def git(directory, *words):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A repository with one commit that contains the package."""
+    """Make a repository with one commit that contains the package."""
     top = tmp_path / "checkout"
     (top / "python" / "leowarp").mkdir(parents=True)
     (top / "python" / "leowarp" / "a.py").write_text("x = 1\n")
@@ -128,7 +127,7 @@ def test_a_source_archive_knows_its_commit_and_its_tag(checkout, tmp_path):
 
 
 def package(directory):
-    """A directory with all files of a package, as in a checkout or in a wheel."""
+    """Write a directory with all files of a package, as in a checkout or in a wheel."""
     for name, text in {
         "__init__.py": "", "a.py": "x = 1", "room/b.py": "y = 2", "room/b.c.js": "z", "room/B.py": "capital",
         "view/built/page.js": "page", "room/Ünlaut.toml": "u",

@@ -28,8 +28,8 @@ def say(text: str) -> None:
 
 
 def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
-    """All sets of scripts: the scripts of each origin, on each of the kernels (None means all kernels). Only scripts
-    whose path contains `only` are included.
+    """Return all sets of scripts: the scripts of each origin, on each of the kernels. None means all kernels. Only
+    scripts whose path contains `only` are included.
 
     Raises HostError for the same reasons as `unpacked_selftests` and `selftests`.
     """
@@ -47,7 +47,8 @@ def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list
 
 
 def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
-    """Run each script of a set, with one guest per processor. Report each outcome as soon as the script has ended."""
+    """Run each script of a set, with one guest per processor, and report each outcome as soon as the script has
+    ended."""
 
     def outcome(script: str) -> Outcome:
         return climb(script, lambda tolerance_us: attempt(laboratory, scripts, script, tolerance_us))
@@ -62,13 +63,13 @@ def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
 
 
 def told(scripts: ScriptSet, each: Outcome) -> str:
-    """An outcome as one line of text."""
+    """Return an outcome as one line of text."""
     came_to = f"passes at {each.tolerance_us} us" if each.failure is None else f"fails: {each.failure.why}"
     return f"{scripts.name}: {each.script} {came_to}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tests that the command line selects. Return the exit status."""
+    """Run the tests that the command line selects, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m leowarp_conformance")
     parser.add_argument("packetdrill", nargs="?", help=f"a checkout of {packetdrill.ADDRESS}")
     parser.add_argument("--only", metavar="TEXT", default="", help="only scripts with this in their path")
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def conformance(given: argparse.Namespace) -> int:
-    """Run the tests with these options. Return the exit status.
+    """Run the tests with these options, and return the exit status.
 
     Raises LeowarpError if something that the tests need is missing.
     """

@@ -22,7 +22,7 @@ from leowarp_conformance.scripts import ScriptSet
 INIT = Path(__file__).with_name("init.c")
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 180
-"""Maximum virtual time of a script in s, which is the limit in packetdrill's run_all.py."""
+"""The maximum virtual time of a script in s, as in packetdrill's run_all.py."""
 SEED = 1
 
 # The PATH that init.c sets in the guest, by which scripts and packetdrill find programs.
@@ -37,11 +37,11 @@ _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 
 @dataclass(frozen=True)
 class Laboratory:
-    """Programs and kernels that all attempts use.
+    """The programs and kernels that all attempts use.
 
-    program: Directory with packetdrill (the result of `packetdrill.compiled`).
-    init: Program compiled from `init.c`.
-    kernels: Kernels by name, as `leowarp kernel list` shows them.
+    program: The directory with packetdrill (the result of `packetdrill.compiled`).
+    init: The program compiled from `init.c`.
+    kernels: The kernels by name, as `leowarp kernel list` shows them.
     """
 
     program: Path
@@ -51,10 +51,10 @@ class Laboratory:
 
 @dataclass(frozen=True)
 class Attempt:
-    """Result of an attempt.
+    """The result of an attempt.
 
-    why: One line with the reason of the failure; empty if the script passed.
-    printed: Output of packetdrill and of the script's commands.
+    why: The reason of the failure in one line, or empty if the script passed.
+    printed: The output of packetdrill and of the script's commands.
     hung: True if the guest stopped making progress, or if the script needed more than `LIMIT_S`.
     """
 
@@ -67,13 +67,13 @@ class Attempt:
 def check_host() -> None:
     """Check that this machine has the programs that scripts start.
 
-    Raises HostError if programs are missing; the message lists all of them.
+    Raises HostError if programs are missing. The message lists all of them.
     """
     host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
 
 
 def init_program(on_message: Callable[[str], None]) -> Path:
-    """The program compiled from `init.c`; it is stored in the cache.
+    """Return the program compiled from `init.c`, from the cache if possible.
 
     Raises HostError if `init.c` does not compile.
     """
@@ -92,7 +92,7 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
     """Run one script of a set in a guest.
 
     script: A path of `scripts.scripts`.
-    tolerance_us: packetdrill's ``--tolerance_usecs``. None: the value that the script sets, or else packetdrill's
+    tolerance_us: packetdrill's ``--tolerance_usecs``. None means the value that the script sets, or else packetdrill's
         default of 4,000.
     Raises HostError if this machine cannot boot a guest.
     """
@@ -125,8 +125,7 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """The line of an attempt's output that gives the reason of the failure; if no line gives a reason, the last
-    line."""
+    """Return the line of an attempt's output that gives the reason of the failure, or else the last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

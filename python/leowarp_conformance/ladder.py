@@ -10,17 +10,17 @@ from leowarp_conformance.attempt import Attempt
 
 RUNGS_US = (1, 10, 100, 1000)
 DEFAULT_US = 4000
-"""Default tolerance of packetdrill in microseconds (set_default_config in its config.c)."""
+"""The default tolerance of packetdrill in microseconds (set_default_config in its config.c)."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The result of a script.
 
-    tolerance_us: Smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. If the script
-        passes only with a larger tolerance that the script itself sets, the value is `DEFAULT_US`. None if the script
-        fails with the settings of its driver.
-    failure: The failed attempt with the driver's settings; None if this attempt passed.
+    tolerance_us: The smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. A script that
+        passes only with a larger tolerance of its own has the value `DEFAULT_US`. None means that the script fails with
+        the settings of its driver.
+    failure: The failed attempt with the driver's settings. None means that this attempt passed.
     """
 
     script: str
@@ -31,11 +31,10 @@ class Outcome:
 def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     """Find the smallest tolerance of a script by attempts.
 
-    If an attempt passes, attempts with larger tolerances pass as well, because in virtual time all attempts have the
-    same packets and times.
+    If an attempt passes, attempts with larger tolerances pass, too, because in virtual time all attempts have the same
+    packets and times.
 
-    at: Function that makes an attempt with a tolerance. If the tolerance is None, the attempt has the settings of the
-        script's driver.
+    at: The function that makes an attempt with a tolerance. None means the settings of the script's driver.
     """
     smallest, *others = RUNGS_US
     if at(smallest).passed:

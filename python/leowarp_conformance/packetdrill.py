@@ -17,8 +17,8 @@ from leowarp.guest.machine.session import own_session
 
 ADDRESS = "https://github.com/google/packetdrill"
 COMMIT = "8d63bbc7d6273f86e826ac16dbc3c38d4a41b129"
-"""Commit of packetdrill, seven weeks younger than Linux 6.12. Later commits expect a longer TCP_INFO than that of Linux
-6.12, and add no TCP scripts."""
+"""The commit of packetdrill, seven weeks younger than Linux 6.12. Later commits expect a longer TCP_INFO than Linux
+6.12 has, and add no TCP scripts."""
 VARIABLE = "PACKETDRILL"
 PROGRAM = "gtests/net/packetdrill"
 GOOGLES_SCRIPTS = "gtests/net"
@@ -30,14 +30,14 @@ _TOOLS = (("make", "make"), ("gcc", "gcc"), ("flex", "flex"), ("bison", "bison")
 
 
 def how_to_get() -> str:
-    """The commands that fetch the sources and run the tests."""
+    """Return the commands that fetch the sources and run the tests."""
     return f"git clone {ADDRESS} && git -C packetdrill checkout {COMMIT}, then make conformance {VARIABLE}=packetdrill"
 
 
 def checked(named: str | None) -> Path:
-    """The directory with packetdrill's sources.
+    """Return the directory with packetdrill's sources.
 
-    named: Path that the user gave; None or empty if the user gave no path.
+    named: The path that the user gave. None or empty means that the user gave no path.
     Raises HostError if no path is given, or if the path is not a checkout of packetdrill.
     """
     if not named:
@@ -52,14 +52,14 @@ def checked(named: str | None) -> Path:
 
 
 def compiled(sources: Path, on_message: Callable[[str], None]) -> Path:
-    """Compile packetdrill, and return a directory with two files: the static program `packetdrill`, and the script that
-    runs it in a network namespace.
+    """Compile packetdrill, and return a directory with the static program `packetdrill` and the script that runs it in
+    a network namespace.
 
     The directory is in the cache, and its name depends on the contents of the sources. The user's sources are not
     changed.
 
     sources: The result of `checked`.
-    on_message: Function that is called with a line of text before the compilation.
+    on_message: The function that gets a line of text before the compilation.
     Raises HostError if a tool is missing, or if the sources do not compile.
     """
     host.demand([host.tool(name, package) for name, package in _TOOLS], "compiling packetdrill")

@@ -17,7 +17,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Path:
-    """A checkout whose files have the names of packetdrill's files, and can be compiled."""
+    """Make a checkout whose files have the names of packetdrill's files, and can be compiled."""
     top = tmp_path / "checkout" / packetdrill.PROGRAM
     top.mkdir(parents=True)
     (top / "packetdrill.c").write_text("int main(void) { return 0; }\n")

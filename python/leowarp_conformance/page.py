@@ -20,7 +20,8 @@ _MARKED = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- end of conformance 
 
 
 def tables(verdicts: Sequence[Verdict]) -> str:
-    """Markdown with three tables: one row per set, scripts that need more than the smallest tolerance, and failures."""
+    """Return Markdown with three tables: one row per set, scripts that need more than the smallest tolerance, and
+    failures."""
     lines = [
         "| scripts | kernel | IP | passed | "
         + " | ".join(f"at {rung:,} us" for rung in RUNGS_US[::-1])
@@ -40,8 +41,8 @@ def tables(verdicts: Sequence[Verdict]) -> str:
 
 
 def _needing_more(verdicts: Sequence[Verdict]) -> list[str]:
-    """Table of the scripts that need a tolerance of more than 1 us in at least one set, with the smallest tolerance in
-    each set."""
+    """Return a table of the scripts that need a tolerance of more than 1 us in at least one set, with the smallest
+    tolerance in each set."""
     needed: dict[tuple[str, str], dict[str, int]] = {}
     for each in verdicts:
         for outcome in each.outcomes:

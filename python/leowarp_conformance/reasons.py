@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known reasons of failures, from `reasons.toml`; they are compared with the scripts that fail."""
+"""The known reasons of failures, from `reasons.toml`, and their comparison with the scripts that fail."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ KINDS = ("newer kernel", "older kernel", "missing option", "missing device featu
 class Reason:
     """An entry of `reasons.toml`, which says why a script fails.
 
-    origin: Origin of the set of scripts.
-    script: Path of the script, relative to the top directory of its set.
-    kind: One of `KINDS`.
+    origin: The origin of the set of scripts.
+    script: The path of the script, relative to the top directory of its set.
+    kind: The kind, one of `KINDS`.
     reason: The reason as a sentence.
-    ips, kernels: IP versions and kernels for which the reason applies; None for all.
+    ips, kernels: The IP versions and kernels for which the reason applies. None means all.
     """
 
     origin: str
@@ -37,7 +37,7 @@ class Reason:
     kernels: tuple[str, ...] | None = None
 
     def is_of(self, scripts: ScriptSet) -> bool:
-        """Whether the reason applies to this set of scripts."""
+        """Return true if the reason applies to this set of scripts."""
         ip_fits = self.ips is None or scripts.ip in self.ips
         return self.origin == scripts.origin and ip_fits and (self.kernels is None or scripts.kernel in self.kernels)
 
@@ -47,7 +47,7 @@ class Verdict:
     """The outcomes of a set of scripts.
 
     outcomes: One outcome per script, in the order of the scripts.
-    reasons: Reasons that apply to this set, by script.
+    reasons: The reasons that apply to this set, by script.
     """
 
     scripts: ScriptSet
@@ -55,17 +55,17 @@ class Verdict:
     reasons: dict[str, Reason]
 
     def passed(self, tolerance_us: int) -> int:
-        """Number of scripts that pass with this tolerance."""
+        """Return the number of scripts that pass with this tolerance."""
         return sum(each.tolerance_us is not None and each.tolerance_us <= tolerance_us for each in self.outcomes)
 
     @property
     def failed(self) -> list[Outcome]:
-        """Outcomes of scripts that fail with the settings of their driver."""
+        """Return the outcomes of scripts that fail with the settings of their driver."""
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Sentences about problems: failures without a known reason, failures whose reason is a fault of leowarp, and
-        known reasons of scripts that pass."""
+        """Return sentences about problems: failures without a known reason, failures by a fault of leowarp, and known
+        reasons of scripts that pass."""
         found = []
         for each in self.failed:
             assert each.failure is not None
@@ -82,7 +82,7 @@ class Verdict:
 
 
 def reasons(file: Path = FILE) -> list[Reason]:
-    """All reasons in a file.
+    """Return all reasons in a file.
 
     Raises ScenarioError if an entry lacks a key, or has an unknown key or an unknown kind.
     """
@@ -100,6 +100,6 @@ def reasons(file: Path = FILE) -> list[Reason]:
 
 
 def verdict(scripts: ScriptSet, outcomes: Iterable[Outcome], listed: Sequence[Reason]) -> Verdict:
-    """The outcomes of a set, with the known reasons that apply to the set."""
+    """Return the outcomes of a set, with the known reasons that apply to the set."""
     own = {reason.script: reason for reason in listed if reason.is_of(scripts)}
     return Verdict(scripts, tuple(outcomes), own)

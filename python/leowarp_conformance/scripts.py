@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of scripts, and the commands by which the drivers of these sets call packetdrill."""
+"""The sets of scripts, and the commands by which the drivers of these sets call packetdrill."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
 @dataclass(frozen=True)
 class ScriptSet:
-    """Scripts that one driver runs on one kernel.
+    """The scripts that one driver runs on one kernel.
 
-    origin: Where the scripts come from: `KERNELS` or `GOOGLES`.
-    kernel: Name of the kernel.
-    ip: ``"IPv4"`` or ``"IPv6"``.
-    top: Directory whose files a script may read.
-    scripts: Paths relative to `top`.
-    words: Words of the command that calls packetdrill, without options.
-    options: Options that the driver gives to packetdrill.
+    origin: The source of the scripts, `KERNELS` or `GOOGLES`.
+    kernel: The name of the kernel.
+    ip: The IP version, ``"IPv4"`` or ``"IPv6"``.
+    top: The directory whose files a script may read.
+    scripts: The paths relative to `top`.
+    words: The words of the command that calls packetdrill, without options.
+    options: The options that the driver gives to packetdrill.
     """
 
     origin: str
@@ -62,9 +62,9 @@ class ScriptSet:
     options: tuple[str, ...]
 
     def command(self, script: str) -> list[str]:
-        """The command for a script, without the script's path.
+        """Return the command for a script, without the script's path.
 
-        An option that the script sets itself is left out: packetdrill would use the command's value, but a script that
+        An option that the script sets itself is left out. packetdrill would use the command's value, but a script that
         sets addresses expects packets with these addresses.
         """
         own = own_options((self.top / script).read_text(encoding="utf-8", errors="replace"))
@@ -72,12 +72,12 @@ class ScriptSet:
 
     @property
     def name(self) -> str:
-        """Name of the set in messages."""
+        """Return the name of the set in messages."""
         return f"{self.origin}, {self.ip}, {self.kernel}"
 
 
 def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
-    """Selftests from the kernel's source, with the settings of `ksft_runner.sh`.
+    """Return the selftests from the kernel's source, with the settings of `ksft_runner.sh`.
 
     Raises HostError if `top` contains no selftests.
     """
@@ -91,7 +91,7 @@ def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
-    """Scripts that come with packetdrill, with the settings of `run_all.py`. The set may be empty.
+    """Return the scripts that come with packetdrill, with the settings of `run_all.py`. The set may be empty.
 
     sources: The checkout of packetdrill.
     """
@@ -102,7 +102,7 @@ def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def own_options(text: str) -> dict[str, str]:
-    r"""Options that a script sets itself, with their values.
+    r"""Return the options that a script sets itself, with their values.
 
     >>> own_options("// A script\n--local_ip=192.168.0.2\n0 socket(..., SOCK_STREAM, 0) = 3")
     {'--local_ip': '192.168.0.2'}
@@ -111,13 +111,14 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for this IP version."""
+    """Return true if a script is for this IP version."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 
 
 def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
-    """Directory of the selftests from the tarball of the guest kernel's source; it is stored in the cache.
+    """Return the directory of the selftests from the tarball of the guest kernel's source. The directory is in the
+    cache.
 
     Raises HostError if the tarball is missing or cannot be read.
     """

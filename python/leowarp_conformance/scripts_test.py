@@ -12,7 +12,7 @@ from leowarp_conformance import scripts
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with scripts for both IP versions, scripts for one version, and scripts that set their own
+    """Make a checkout with scripts for both IP versions, scripts for one version, and scripts that set their own
     addresses."""
     top = tmp_path / "gtests" / "net" / "tcp" / "close"
     top.mkdir(parents=True)

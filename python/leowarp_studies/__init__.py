@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studies that come with leowarp, each a package that is found through the entry point group `leowarp.studies`."""
+"""The studies that come with leowarp. Each study is a package in the entry point group `leowarp.studies`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test which names of leowarp the studies use although these names are not part of its public interface."""
+"""Test which names of leowarp the studies use outside its public interface."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,7 @@ from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")
-"""Packages whose `__all__` is the public interface. The modules of `leowarp.study` are also part of the interface,
+"""The packages whose `__all__` is the public interface. The modules of `leowarp.study` are also part of the interface,
 because studies are built on them."""
 
 BEYOND = {
@@ -77,12 +77,12 @@ BEYOND = {
     "leowarp.trace.schema.hosts:CA_LOSS",
     "leowarp.trace.schema.packets:DIRECTIONS",
 }
-"""Names outside the interface that studies use. Names may only be removed from this list: if a study needs another
+"""The names outside the interface that studies use. Names may only be removed from this list. If a study needs another
 name, add the name to `PUBLIC`."""
 
 
 def used(text):
-    """`module:name` of each name that a source file imports from leowarp outside the public interface.
+    """Return `module:name` of each name that a source file imports from leowarp outside the public interface.
 
     Returns
     -------
@@ -98,8 +98,8 @@ def used(text):
 
 
 def public(module, name):
-    """Whether a name belongs to the interface: it is exported by a package of `PUBLIC`, is in a module of
-    `leowarp.study`, or is on the reference page."""
+    """Return true if a name belongs to the interface. A public name is exported by a package of `PUBLIC`, is in a
+    module of `leowarp.study`, or is on the reference page."""
     if module == "leowarp":
         return name in leowarp.__all__ or name == "study"
     return (

@@ -10,5 +10,5 @@ from leowarp.study import drawing
 
 @pytest.fixture
 def svg_alone(monkeypatch):
-    """Makes figures in one format instead of three; the test of one study checks the other formats."""
+    """Make figures in one format instead of three."""
     monkeypatch.setattr(drawing, "save", functools.partial(drawing.save, formats=("svg",)))

@@ -32,7 +32,7 @@ NO_VERIFICATION = 0  # ssl.CERT_NONE: the server makes its certificate at its st
 
 
 def own_certificate():
-    """A certificate that is valid for an hour, and its key."""
+    """Make a certificate that is valid for an hour, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "b")])
     now = datetime.datetime.now(datetime.UTC)
@@ -43,8 +43,8 @@ def own_certificate():
 
 
 class Counts(QuicLogger):
-    """Counts packets that were sent, packets that were declared lost, and packets that were acknowledged although they
-    had been declared lost. Stores no events."""
+    """A counter of sent packets, of packets declared lost, and of packets acknowledged after they had been declared
+    lost. The counter stores no events."""
 
     def __init__(self):
         super().__init__()
@@ -57,7 +57,7 @@ class Counts(QuicLogger):
         return trace
 
     def count(self, *, category, event, data):
-        """Replaces `QuicLoggerTrace.log_event`."""
+        """Replace `QuicLoggerTrace.log_event`."""
         if event == "packet_lost":
             self.declared += 1
             self.lost.add(data["packet_number"])
@@ -70,7 +70,7 @@ class Counts(QuicLogger):
             self.frames = data["frames"]
 
     def hear(self):
-        """Counts the packets that the last received packet acknowledges."""
+        """Count the packets that the last received packet acknowledges."""
         for frame in self.frames:
             for first, last in frame.get("acked_ranges", ()):
                 heard = {number for number in self.lost if int(first) <= number <= int(last)}
@@ -79,7 +79,7 @@ class Counts(QuicLogger):
         self.frames = []
 
     def as_json(self):
-        """The counts that the study reads."""
+        """Return the counts that the study reads."""
         self.hear()
         return json.dumps(
             {"sent_pkts": self.sent, "declared_lost_pkts": self.declared, "found_spurious_pkts": self.spurious}
@@ -87,7 +87,7 @@ class Counts(QuicLogger):
 
 
 def qlog():
-    """aioquic's own logger if QLOGDIR is set, else None."""
+    """Return aioquic's own logger if QLOGDIR is set, else None."""
     folder = os.environ.get("QLOGDIR")
     if folder is None:
         return None
@@ -96,14 +96,14 @@ def qlog():
 
 
 async def answer(counts, reader, writer):
-    """Sends the data that a stream requests."""
+    """Send the data that a stream requests."""
     request = (await reader.read()).decode()
     writer.write(counts.as_json() if request == STATISTICS else bytes(int(request)))
     writer.write_eof()
 
 
 async def run_server(port):
-    """Runs until a signal ends it."""
+    """Run until a signal ends the server."""
     counts = Counts()
     settings = QuicConfiguration(is_client=False, alpn_protocols=PROTOCOLS, quic_logger=qlog() or counts)
     settings.certificate, settings.private_key = own_certificate()
@@ -120,7 +120,7 @@ async def run_server(port):
 
 
 async def ask(connection, request):
-    """Opens a stream with a request; reading the stream gives the answer."""
+    """Open a stream with a request, and return the reader of the answer."""
     reader, writer = await connection.create_stream()
     writer.write(request.encode())
     writer.write_eof()
@@ -128,7 +128,7 @@ async def ask(connection, request):
 
 
 async def fetch(host, port, count):
-    """Prints the duration and returns the exit status."""
+    """Print the duration and return the exit status."""
     began = time.monotonic()
     settings = QuicConfiguration(
         is_client=True, alpn_protocols=PROTOCOLS, verify_mode=NO_VERIFICATION, quic_logger=qlog()

@@ -2,8 +2,8 @@
 """Route changes that the study examines. The changes lead to shorter paths and to longer paths, in two constellations
 and between two pairs of cities.
 
-As in a run, route changes are computed from the constellation. The study's sample of changes is spread evenly over the
-first hour.
+As in a run, route changes are computed from the constellation. The sample of changes is spread evenly over the first
+hour.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import example_file
 
 SCENARIO = "one-change.toml"
-"""Example scenario: a transfer, a ping and a call during one route change."""
+"""The example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Time in s from the start of a run to its route change. `BEFORE_S` equals the interval between route updates, so the
-path before the change is the path of the previous update. In the first `QUIET_S` seconds, no packets are sent."""
+"""The time in s from the start of a run to its route change. This time equals the interval between route updates, so
+the path before the change is the path of the previous update. In the first `QUIET_S` seconds, no packets are sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
 IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
-"""Keys of the scenario that identify a change, with the names of these keys' columns in the data sets."""
+"""The scenario keys that identify a change, with the names of their columns in the data sets."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Pair:
     Attributes
     ----------
     name, label : str
-        Name in runs and in figures.
+        The name in runs and in figures.
     preset : str
-        Preset of the constellation.
+        The preset of the constellation.
     source, destination : str
-        Names of the cities.
+        The names of the cities.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Pair:
     destination: str
 
     def keys(self) -> dict[str, Any]:
-        """Dotted keys that select this pair in the scenario."""
+        """Return the dotted scenario keys that select this pair."""
         stations = {"stations.0.name": self.source, "stations.1.name": self.destination}
         ends = {f"flows.{flow}.{end}": city for flow in range(3)
                 for end, city in (("source", self.source), ("destination", self.destination))}  # fmt: skip
@@ -70,8 +70,7 @@ PAIRS = (
     Pair("aalborg-cape-town-18", "Aalborg to Cape Town, 18 planes", "oneweb-study", "Aalborg", "Cape Town"),
     Pair("aalborg-cape-town-9", "Aalborg to Cape Town, 9 planes", "oneweb-9x36", "Aalborg", "Cape Town"),
 )
-"""Both constellations with both pairs of cities of `frederiksen2024`. The study's own runs use all combinations except
-the last."""
+"""Both constellations with both pairs of cities of `frederiksen2024`."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +81,17 @@ class Change:
     ----------
     pair : Pair
     direction : str
-        One of `DIRECTIONS`.
+        The direction, one of `DIRECTIONS`.
     number : int
-        Number of the change in time order, from 0, among the selected changes of its pair and direction.
+        The number of the change in time order, from 0, among the selected changes of its pair and direction.
     at_s : int
-        Time of the change on the constellation's clock, in s.
+        The time of the change on the constellation's clock, in s.
     step_ns : int
-        One-way delay of the path after the change minus that of the path before, both at the instant of the change.
+        The one-way delay of the path after the change minus the delay of the path before, both at the instant of the
+        change.
     node_place : int
-        Place on the forward path of the first node whose route changes; the sender's station has place 0. At place 0,
-        the sender's own station switches to another satellite.
+        The place on the forward path of the first node whose route changes. The sender's station has place 0. At place
+        0, the sender's own station switches to another satellite.
     """
 
     pair: Pair
@@ -103,35 +103,35 @@ class Change:
 
     @property
     def name(self) -> str:
-        """Name such as `madrid-tokyo-18-longer-0`."""
+        """Return a name such as `madrid-tokyo-18-longer-0`."""
         return f"{self.pair.name}-{self.direction}-{self.number}"
 
     def keys(self) -> dict[str, Any]:
-        """Keys that select this change in the scenario."""
+        """Return the scenario keys that select this change."""
         return self.pair.keys() | {"run.start": f"{self.at_s - BEFORE_S} s"}
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Values of the keys in `IDENTITY`, which identify the change to which a run or a row belongs."""
+        """Return the values of the scenario keys in `IDENTITY`, which identify the change of a run or a row."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 
 
 @cache
 def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
-    """Route updates of the first hour. The result is cached.
+    """Return the route updates of the first hour, from a cache.
 
     Parameters
     ----------
     pair : Pair
     margin : str
-        Value of the scenario key `routing.margin`.
+        The value of the scenario key `routing.margin`.
 
     Returns
     -------
     DataFrame
-        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
-        `node_place` are as in `Change`; they are null for updates without a change.
+        The columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
+        `node_place` are as in `Change`, and null for updates without a change.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
@@ -146,8 +146,8 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Index of the last node before the first difference of two paths, counted from 0; None if the paths do not
-    differ."""
+    """Return the index (from 0) of the last node before the first difference of two paths. None means that the paths do
+    not differ."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1
@@ -155,7 +155,7 @@ def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
 
 @cache
 def changes(each: int) -> tuple[Change, ...]:
-    """A sample of route changes: `each` changes for every pair and direction, spread evenly over the first hour.
+    """Return a sample of route changes: `each` changes for every pair and direction, spread evenly over the first hour.
 
     Raises
     ------
@@ -179,13 +179,13 @@ def changes(each: int) -> tuple[Change, ...]:
 
 
 def per_hour(margin: str = "0 %") -> pd.DataFrame:
-    """Number of changes per hour of each pair's path, and its mean delay.
+    """Return the number of changes per hour of each pair's path, and its mean delay.
 
     Returns
     -------
     DataFrame
-        Columns `pair, longer, shorter`, `delay_ms`, and `at_sender`, the number of changes at which the sender's own
-        station switches to another satellite.
+        The columns `pair, longer, shorter`, `delay_ms`, and `at_sender`, the number of changes at which the sender's
+        own station switches to another satellite.
     """
     rows: list[Mapping[str, Any]] = []
     for pair in PAIRS:

@@ -22,17 +22,17 @@ from leowarp_studies.cures.variants import (
 )
 
 AS_MANY = 0.1
-"""Largest difference at which two shares count as equal."""
+"""The largest difference at which two shares count as equal."""
 HOLDS_WINDOW = ("cubic", "classic")
-"""Names of TCPs whose congestion control is replaced by `cubic_handover` if the sender knows the schedule."""
+"""The names of TCPs whose congestion control becomes `cubic_handover` if the sender knows the schedule."""
 BY_LOSS = ("reno", "cubic")
-"""Names of TCPs that reduce their window only after losses, and therefore fill a queue until it drops packets."""
+"""The names of TCPs that reduce their window only after losses, and fill a queue until it drops packets."""
 
 
 # Implements claim 5.18 of cures (the first acknowledgement of a late packet).
 def ahead_is_no_better(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice avoids at saturation, for a notice ahead of the change and for a
-    notice at the change.
+    """Return the share of spurious retransmissions that a notice avoids at saturation. The notice is ahead of the
+    change or at the change.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload by which CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and CUBIC's spurious
-    retransmissions.
+    """Return the payload by which CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and
+    CUBIC's spurious retransmissions.
 
     BBR's results with the schedule are listed, but do not affect the verdict.
 
@@ -88,7 +88,8 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Late packets and lost throughput of BBR at saturation, if its PROBE_RTT empties the queue before the change.
+    """Count the late packets and measure the lost throughput of BBR at saturation, if its PROBE_RTT empties the queue
+    before the change.
 
     Returns
     -------
@@ -109,11 +110,11 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Number of late packets with short queues, at changes of the sender's satellite. The number's bound is the queue
-    length plus the packets sent within the delay difference of the paths.
+    """Count the late packets with short queues, at changes of the sender's satellite. The bound is the queue length
+    plus the packets sent within the delay difference of the paths.
 
-    The bound also includes two further packets: one that is being transmitted at the change, and one that is sent while
-        the delay changes.
+    The bound also includes two further packets: one in transmission at the change, and one sent while the delay
+        changes.
 
     Returns
     -------
@@ -143,7 +144,7 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.22 of cures (queues that drop before they are full).
 def managed_queues_leave_little(frames: Frames) -> Outcome:
-    """Number of late packets with each queue management, relative to runs without a cure, over all changes and TCPs at
+    """Count the late packets with each queue management, relative to runs without a cure, over all changes and TCPs at
     saturation.
 
     Returns
@@ -169,8 +170,8 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.23 of cures (a queue shorter than the bandwidth-delay product).
 def short_queues_cost(frames: Frames) -> Outcome:
-    """Goodput with each short or managed queue, relative to goodput with a queue of 500 packets, on a frozen path, by
-    TCP.
+    """Compare the goodput of each short or managed queue with the goodput of a queue of 500 packets, on a frozen path,
+    by TCP.
 
     Returns
     -------
@@ -200,8 +201,8 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """Increase of the 99th percentile of the call's one-way delay with fq_codel and cake, while a TCP that fills queues
-    shares the path.
+    """Measure the increase of the 99th percentile of the call's one-way delay with fq_codel and cake. A TCP that fills
+    queues shares the path.
 
     Returns
     -------

@@ -16,8 +16,8 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Longest time that a packet is held at changes to a longer path, at saturation. The cures are `hold` alone, and
-    `hold` with `move`.
+    """Measure the longest time that a packet is held at changes to a longer path, at saturation. The cures are `hold`
+    alone, and `hold` with `move`.
 
     Two conditions test the claim's words "as long as the queue". First, the median holding time is at least 10 ms,
     because all senders except BBR keep a standing queue. Second, every packet is held at most as long as a full queue
@@ -47,8 +47,8 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Largest number of bytes held at one node, over all changes and TCPs at saturation. The cures are `hold` alone,
-    and `hold` with `move`.
+    """Measure the largest number of bytes held at one node, over all changes and TCPs at saturation. The cures are
+    `hold` alone, and `hold` with `move`.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """Increase of the 99th percentile of the call's one-way delay at saturation, by TCP. The cures are `move` alone,
-    and `move` with `hold`.
+    """Measure the increase of the 99th percentile of the call's one-way delay at saturation, by TCP. The cures are
+    `move` alone, and `move` with `hold`.
 
     Returns
     -------
@@ -92,8 +92,8 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 
 # Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
-    """Bytes of signalling and of copies for each cure at saturation, and the number of packets that queues drop in
-    addition to the drops without a cure.
+    """Count the bytes of signalling and of copies for each cure at saturation. Also count the packets that queues drop
+    in addition to the drops without a cure.
 
     Returns
     -------
@@ -117,8 +117,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Number of changes in the first hour and mean delay, for two routing rules: always the shortest path, or the same
-    path until it breaks.
+    """Compare the number of changes in the first hour and the mean delay of two routing rules. One always uses the
+    shortest path, the other the same path until it breaks.
 
     Both numbers are computed from the routes of all four pairs, without packets.
 
@@ -145,7 +145,8 @@ def staying_is_cheap(frames: Frames) -> Outcome:
 
 
 def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
-    """Text that explains a verdict: medians of a column with `hold` alone, and with `hold` and `move` together."""
+    """Return the medians of a column with `hold` alone, and with `hold` and `move` together, as a text that explains a
+    verdict."""
     return ev.listed({name: f"{ev.median(frames, name, column).text(scale)} {unit}" for name in ("hold", BOTH)})
 
 

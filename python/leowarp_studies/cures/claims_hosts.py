@@ -19,8 +19,8 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload delivered by the oracle (`hold` with `move`) minus payload delivered by a sender without a cure, by TCP.
-    Numbers are shares of the path's capacity in the 5 s after a change.
+    """Return the payload delivered by the oracle (`hold` with `move`) minus the payload delivered by a sender without a
+    cure, by TCP. Numbers are shares of the path's capacity in the 5 s after a change.
 
     Only changes to a longer path at saturation are evaluated.
 
@@ -42,8 +42,8 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Payload by which classic TCP with each order-preserving cure delivers less than the oracle (`hold` with `move`),
-    at saturation.
+    """Return the payload by which classic TCP with each order-preserving cure delivers less than the oracle (`hold`
+    with `move`), at saturation.
 
     Returns
     -------
@@ -65,11 +65,10 @@ def order_restores_classic(frames: Frames) -> Outcome:
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
 def notices_in_time(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice avoids at saturation, in three cases: the notice is on time; it
-    is 200 ms late; half of the notices are lost.
+    """Return the share of spurious retransmissions that a notice avoids at saturation. There are three cases: the
+    notice is on time, the notice is 200 ms late, or half of the notices are lost.
 
-    The share of avoided retransmissions is computed over all TCPs together, because it is undefined for a TCP without
-    spurious retransmissions.
+    The share is computed over all TCPs together, because it is undefined for a TCP without spurious retransmissions.
 
     Returns
     -------
@@ -91,9 +90,10 @@ def notices_in_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.14 of cures (RFC 4653; TCP-PR; RR-TCP).
 def hosts_can_wait(frames: Frames) -> Outcome:
-    """Share of classic TCP's spurious retransmissions that each alternative loss detection avoids, at saturation.
+    """Return the share of classic TCP's spurious retransmissions that each alternative loss detection avoids, at
+    saturation.
 
-    NCR's careful form and TCP-PR decide the verdict; the results of the other methods are only listed.
+    NCR's careful form and TCP-PR decide the verdict. The results of the other methods are only listed.
 
     Returns
     -------
@@ -115,10 +115,10 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (losses are detected later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Goodput with each alternative loss detection divided by goodput with the kernel's own loss detection, on a frozen
-    path at saturation, by TCP.
+    """Compare the goodput of each alternative loss detection with the kernel's own, on a frozen path at saturation, by
+    TCP.
 
-    Even without route changes, the runs of this claim have losses, from slow start and from a queue that overflows.
+    Even without route changes, these runs have losses, from slow start and from a queue that overflows.
 
     Returns
     -------
@@ -144,8 +144,7 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
 
 # Implements claim 5.17 of cures (torres2020, which asks for one scalar).
 def a_scalar_predicts(frames: Frames) -> Outcome:
-    """For each TCP, the reordering metric that best predicts runs that were not used to fit the prediction (see
-    `scalar`).
+    """Find the reordering metric that best predicts runs outside the fit (see `scalar`), for each TCP.
 
     Returns
     -------
@@ -173,8 +172,8 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """Text that explains a verdict: TCP's reactions in runs in which the sender's satellite changes, minus its
-    reactions on the frozen path."""
+    """Return a text with TCP's reactions in runs in which the sender's satellite changes, minus its reactions on the
+    frozen path."""
     texts = []
     for tcp in TCPS:
         more = {
@@ -191,7 +190,7 @@ def _sender_text(frames: Frames, variant: str) -> str:
 
 
 def _left(frames: Frames, variant: str) -> str:
-    """Text that explains a verdict: the spurious retransmissions that remain with a variant, by TCP."""
+    """Return the spurious retransmissions that remain with a variant, by TCP, as a text that explains a verdict."""
     return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 

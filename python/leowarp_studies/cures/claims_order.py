@@ -15,8 +15,8 @@ HUNDREDS_PKTS = 100
 
 # Implements claim 5.1 of cures (the queue left behind).
 def queue_makes_late(frames: Frames) -> Outcome:
-    """Number of late packets without a cure at changes to a longer path, by TCP: the median at saturation, and the sum
-    at 50 % load.
+    """Count the late packets without a cure at changes to a longer path, by TCP. The counts are the median at
+    saturation, and the sum at 50 % load.
 
     The claim includes BBR, although BBR keeps its queue short.
 
@@ -46,7 +46,7 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Number of late packets at changes to a shorter path, at 50 % load. The reference is the number of packets that
+    """Count the late packets at changes to a shorter path, at 50 % load. The reference is the number of packets that
     the link sends within the delay difference of the paths.
 
     The bound is one packet higher than this number, because the delay may change between any two packets.
@@ -74,13 +74,13 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.3 of cures (the rule of move_queue).
 def moving_leaves_none(frames: Frames) -> Outcome:
-    """Number of late packets with `move` at changes to a longer path, by load and TCP."""
+    """Count the late packets with `move` at changes to a longer path, by load and TCP."""
     return _none_late(frames, ("move",), direction=LONGER)
 
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Number of late packets over all changes, by load and TCP, for three cures: `hold`, `hold` with `move`, and the
+    """Count the late packets over all changes, by load and TCP, for three cures: `hold`, `hold` with `move`, and the
     end marker."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
@@ -119,7 +119,7 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
 
 # Implements claim 5.5 of cures (RFC 9550; queues in sequence at a full link).
 def resequencing_needs_time(frames: Frames) -> Outcome:
-    """Number of late packets at saturation with resequencing for 50 ms and for 150 ms, over all changes and TCPs.
+    """Count the late packets at saturation with resequencing for 50 ms and for 150 ms, over all changes and TCPs.
 
     Returns
     -------
@@ -143,7 +143,8 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.6 of cures (RFC 8985; RFC 5681).
 def order_is_enough(frames: Frames) -> Outcome:
-    """Spurious retransmissions that route changes cause at saturation, although a cure keeps packets in order; by TCP.
+    """Count the spurious retransmissions that route changes cause at saturation, although a cure keeps packets in
+    order, by TCP.
 
     Returns
     -------
@@ -165,8 +166,7 @@ def order_is_enough(frames: Frames) -> Outcome:
 
 
 def _late(frames: Frames, *, at_sender: bool) -> str:
-    """Text that explains a verdict: median number of late packets at saturation without a cure, over all TCPs and both
-    directions."""
+    """Return the median number of late packets at saturation without a cure, over all TCPs and both directions."""
     return ev.median(frames, NONE, "late_pkts", at_sender=at_sender).text(1, 0)
 
 

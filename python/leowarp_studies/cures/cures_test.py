@@ -33,7 +33,7 @@ def outcome(number, frames):
 
 
 def changed(where, **columns):
-    """Synthetic runs with some columns replaced in rows where `where(frame)` is true."""
+    """Return synthetic runs with some columns replaced in rows where `where(frame)` is true."""
     around = synthetic.around()
     around.loc[where(around), list(columns)] = list(columns.values())
     return synthetic.frames(around=around)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that the study's claims, figures and tables have in common. A cure's effect is computed from pairs of runs
-around the same change."""
+"""Numbers that the study's claims, figures and tables have in common. Pairs of runs around the same change give a
+cure's effect."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from leowarp_studies.cures.runs import SATURATED
 from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
+"""The data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""Rate of the links and size of a full packet with overhead, from the scenario. `QUEUE_LIMIT_NS` is the time in which a
-full queue empties, 60.6 ms."""
+"""The rate of the links and the size of a full packet with overhead, from the scenario. `QUEUE_LIMIT_NS` is the time in
+which a full queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
-"""Columns in which two runs must agree to be compared. Two runs that agree in these columns are identical until the
-change, except for the effects of cures that act before the change."""
+"""The columns in which two runs must agree to be compared. Two runs with equal values are identical until the change,
+except for the effects of cures that act before the change."""
 
 
 def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Runs of a variant, one row per TCP, load and change. A filter that is None does not restrict the rows."""
+    """Return the runs of a variant, one row per TCP, load and change. A filter that is None does not restrict the
+    rows."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
     given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
@@ -43,36 +44,37 @@ def rows(
 
 
 def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
-    """Sum of a column over the runs of a variant; nan without runs."""
+    """Return the sum of a column over the runs of a variant, or nan without runs."""
     mine = rows(frames, variant, **which)[column]
     return float(mine.sum()) if len(mine) else float("nan")
 
 
 def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
-    """Median of a column over the runs of a variant, with its interval."""
+    """Return the median of a column over the runs of a variant, with its interval."""
     return middle(rows(frames, variant, **which)[column])
 
 
 def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
-    """The values of a column for two variants, paired by change: columns `one, other` and those of `KEY`."""
+    """Return the values of a column for two variants, paired by change: columns `one, other` and the columns of
+    `KEY`."""
     one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
     return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
 
 
 def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
-    """Median over changes of the difference between two variants in a column: `variant` minus `other`."""
+    """Return the median over changes of the difference between two variants in a column: `variant` minus `other`."""
     both = against(frames, variant, other, column, **which)
     return middle(both["one"] - both["other"])
 
 
 def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
-    """Payload by which a variant delivers less than the reference, as a share of the path's capacity in the `AFTER_S`
-    seconds after the change.
+    """Return the payload by which a variant delivers less than the reference. The payload is a share of the path's
+    capacity in the `AFTER_S` seconds after the change.
 
     Returns
     -------
     Middle
-        Median over changes; below 0 if the variant delivers more than the reference.
+        The median over changes, below 0 if the variant delivers more than the reference.
     """
     both = against(frames, variant, reference, "bytes", **which)
     room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
@@ -81,11 +83,11 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """The variant that is the reference for a variant's payload: the oracle (`hold` with `move`), or the same sender on
-    the frozen path.
+    """Return the reference for a variant's payload: the oracle (`hold` with `move`), or the same sender on the frozen
+    path.
 
     Cures at the end host are compared with the frozen path. This reference includes the cure's costs without changes,
-    such as later detection of losses, so these costs are not attributed to the change.
+    for example a later detection of losses.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')
@@ -94,7 +96,7 @@ def reference_of(variant: str) -> str:
 
 
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
-    """Events per hour, averaged over the pairs of cities.
+    """Return the events per hour, averaged over the pairs of cities.
 
     For each pair, the mean number of events per change is multiplied by the number of changes per hour under the
     variant's routing. Changes at which the sender's own station switches satellites are averaged separately, because
@@ -120,18 +122,19 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
 
 
 def listed(values: Mapping[str, Any], form: str = "{}") -> str:
-    """Text such as `Reno 1, CUBIC 2`."""
+    """Return a text such as `Reno 1, CUBIC 2`."""
     return ", ".join(f"{name} {form.format(value)}" for name, value in values.items())
 
 
 def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
-    """Sum of a column over the changes at saturation, by the label of the TCP; TCPs without runs are left out."""
+    """Return the sum of a column over the changes at saturation, by the label of the TCP. TCPs without runs are left
+    out."""
     sums = {TCP_LABELS[tcp]: total(frames, variant, column, tcp=tcp) for tcp in TCPS}
     return {name: value for name, value in sums.items() if value == value}
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
-    """The given variants that have runs at a load, in their order."""
+    """Return the given variants that have runs at a load, in their order."""
     frame: pd.DataFrame = frames["around"]
     have = set(frame[frame["load"] == load]["variant"])
     return [name for name in names if name in have]

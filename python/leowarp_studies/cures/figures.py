@@ -32,12 +32,12 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": BEFORE, "marker": "o"}, {"color": AFTER, "marker": "s", "markerfacecolor": "white"},
     {"color": OKABE_ITO[2], "marker": "^"}, {"color": BAD, "marker": "D", "markerfacecolor": "white"},
 )  # fmt: skip
-"""Series have different marker shapes and colours, so that they can be distinguished in a grey print."""
+"""The marker shape and colour of each series, which also differ in a grey print."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
-"""Labels of the two kinds of changes, by whether the sender's satellite changes. On a saturated path, the queue is at
-the sender's own station."""
+"""The labels of the two kinds of changes, by whether the sender's satellite changes. On a saturated path, the queue is
+at the sender's own station."""
 BESIDE = (NONE, *SHOWN)
-"""Variants that are rows of the figures: first no cure, then each cure."""
+"""The variants that are rows of the figures: first no cure, then each cure."""
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
@@ -46,8 +46,8 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets per change for all TCPs: one panel per load, separated by whether the sender's own satellite
-    changes."""
+    """Draw the late packets per change for all TCPs: one panel per load, separated by whether the sender's own
+    satellite changes."""
     loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
@@ -65,8 +65,8 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Three values by TCP, at changes of the sender's satellite: spurious retransmissions, payload lost relative to the
-    oracle, and the depth of the dip in goodput."""
+    """Draw three values by TCP, at changes of the sender's satellite. The values are spurious retransmissions, payload
+    lost relative to the oracle, and the depth of the dip in goodput."""
     names = ev.present(frames, BESIDE)
     which = {"at_sender": True}
     quantities = (
@@ -96,7 +96,7 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Costs of the cures: extra delay of a call and a ping, held packets, and extra packets."""
+    """Draw the costs of the cures: extra delay of a call and a ping, held packets, and extra packets."""
     names = [name for name in ev.present(frames, SHOWN)]
     which = {"at_sender": True}
     quantities = (
@@ -129,7 +129,7 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Share of variance that each metric explains in runs that were not used for its fit, by TCP and outcome."""
+    """Draw the share of variance that each metric explains in runs outside its fit, by TCP and outcome."""
     table = frames["predictors"]
     names = list(scalar.NUMBERS)
     drawn = new_figure(PAGE_IN, 1.1 + 0.2 * len(names), rules.footer("transfers of torres2020 over jittered paths"))

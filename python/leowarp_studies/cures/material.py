@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: the study engine makes groups of runs, from whose data sets and run directories claims and figures
-are computed."""
+"""The reproduction of the study. The study engine makes groups of runs, and claims and figures use their data sets and
+run directories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leowarp_studies.cures.rules import Rules
 from leowarp_studies.cures.variants import parts_of
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "Cures for the reordering of route changes"
 LEAD = (
@@ -31,26 +31,26 @@ LEAD = (
 )
 
 TABLE = "cures.csv"
-"""File beside the page with all medians, for programs."""
+"""The file beside the page with all medians, for programs."""
 GUIDE = "guide.md"
-"""File beside the page with the table that docs/guides/route-changes.md shows."""
+"""The file beside the page with the table that docs/guides/route-changes.md shows."""
 
 CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
-"""Data sets that claims name in `Claim.runs`, each with the groups of runs from which it is built."""
+"""The data sets that claims name in `Claim.runs`, each with the groups of runs from which it is built."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Make the missing runs and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures (see `leowarp.study.Room`).
 
     Parameters
     ----------
     making : Making
     quick : bool
-        True for a shorter study, with fewer changes and TCPs.
+        True means a shorter study, with fewer changes and TCPs.
     scheduler : str, optional
-        Address of a Dask scheduler.
+        The address of a Dask scheduler.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """Inputs of claims and figures. An input is left out if one of its runs is missing."""
+    """Return the inputs of claims and figures. An input is left out if one of its runs is missing."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
     # The claims use sums over all route changes. If a change were missing for one variant, the sums of two variants
@@ -109,7 +109,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Return texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -120,7 +120,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """HTML section that says where the results are."""
+    """Return an HTML section about the places of the results."""
     note = (
         f'Every median: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the group close stand in its '
         "<code>runs/</code>."

@@ -44,24 +44,25 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""Columns that are copied from the study engine's data set: name in this module, and name in the engine's data set."""
+"""The columns that are copied from the study engine's data set, by their names in this module."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""Each of these columns belongs to a cure, and is null in runs without this cure. If no run of a data set has a cure,
-the data set lacks the cure's columns."""
+"""The columns that belong to a cure, and are null in runs without this cure. If no run of a data set has a cure, the
+data set lacks the cure's columns."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Select and rename the columns of the study engine's rows; failed runs are dropped.
+    """Select and rename the columns of the study engine's rows, without failed runs.
 
     Returns
     -------
     DataFrame
-        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, `at_sender`
-        (true if the sender's own station switches satellites), and the columns of `COLUMNS`. Also `held_bytes`, the
-        largest number of bytes that any cure held at a node, and `held_ns`, the longest time in ns for which any cure
-        held a packet; without a cure, both are 0. `signalling_bytes` counts the bytes of markers, notices and copies.
+        The columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
+        `at_sender` (true if the sender's own station switches satellites), and the columns of `COLUMNS`. `held_bytes`
+        is the largest number of bytes that any cure held at a node. `held_ns` is the longest time in ns for which any
+        cure held a packet. Without a cure, both are 0. `signalling_bytes` counts the bytes of markers, notices and
+        copies.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """True if no run is missing: every variant and TCP has a run for each change in the frame."""
+    """Return true if every variant and TCP has a run for each change in the frame."""
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text below every figure about the network rules on which the results depend."""
+"""The text below every figure about the network rules on which the results depend."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ PATH_RULES = (
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs, for the text below figures.
+    """The facts about the runs, for the text below figures.
 
     Attributes
     ----------
     kernel : str
-        Name and version of the guest's kernel, or "not recorded".
+        The name and version of the guest's kernel, or "not recorded".
     changes : int
-        Number of route changes that the study examines at saturation.
+        The number of route changes that the study examines at saturation.
     """
 
     kernel: str
     changes: int
 
     def footer(self, *rules: str) -> str:
-        """The rules that apply to a figure, as one paragraph."""
+        """Return the rules that apply to a figure, as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"{self.changes} changes at saturation", f"kernel: {self.kernel}"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study, in four groups: every variant under every TCP around the same changes; the same runs at loads
-without a queue; one change with all packets; and jittered transfers of `torres2020`, to which a predicting metric is
-fitted.
+"""Runs of the study, in four groups. The first has every variant under every TCP around the same changes, and the
+second the same runs at loads without a queue. The third has one change with all packets. The fourth has jittered
+transfers of `torres2020`, to which a predicting metric is fitted.
 
 Each group is a separate study file (a scenario and parameters), whose runs the study engine makes and can resume. The
-links of this study have no randomness. Its samples are therefore different route changes, not different seeds.
+links of this study have no randomness, so its samples are different route changes, not different seeds.
 """
 
 from __future__ import annotations
@@ -33,27 +33,26 @@ from leowarp_studies.torres2020.runs import parts as torres2020_parts
 
 SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
-"""Rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
+"""The loads: the rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
-"""Value of the scenario's `rate` for each load."""
+"""The value of the scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""Number of changes per pair of cities and direction, at saturation and at lower loads. In total, there are 20 changes
-to a longer path and 20 to a shorter path at saturation, and 12 of each at lower loads."""
+"""The number of changes per pair of cities and direction, at saturation and at lower loads. In total, there are 20
+changes to a longer path and 20 to a shorter path at saturation, and 12 of each at lower loads."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
-"""Groups of `torres2020` that store packets of four TCPs. The TCPs differ in how they distinguish loss from
-reordering."""
+"""The groups of `torres2020` that store packets of four TCPs."""
 
 
 AROUND = ("saturated", "loaded")
-"""Groups of runs around changes."""
+"""The groups of runs around changes."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups."""
+    """Return all groups."""
     saturated, loaded = AROUND
     return (
         _around_changes(saturated, "every cure, every TCP, the queue full", tuple(BY_NAME), CHANGES, (SATURATED,),
@@ -68,7 +67,8 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Runs of some variants, with the TCPs of each variant, around changes of every pair, at some loads."""
+    """Return a group of runs of some variants, with the TCPs of each variant, around changes of every pair, at some
+    loads."""
     looked_at = route_changes.changes(each)
     # A quick study has only the first change of each pair and direction, in the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
@@ -84,7 +84,7 @@ def _around_changes(
 
 
 def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter that selects the runs of a quick study."""
+    """Return a filter that selects the runs of a quick study."""
 
     def is_made(values: Mapping[str, Any], seed: int) -> bool:
         variant, tcp = parts_of(values["name"])
@@ -94,12 +94,12 @@ def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[M
 
 
 def close_change() -> Change:
-    """The change whose packets the page shows: the first change of the first pair to a longer path."""
+    """Return the change whose packets the page shows: the first change of the first pair to a longer path."""
     return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
 
 
 def _close() -> Part:
-    """Runs of one change with every packet, under CUBIC; their complete directories are stored."""
+    """Return a group of runs of one change with every packet, under CUBIC. The complete run directories are stored."""
     shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
     content = {
         "name": "close",
@@ -114,20 +114,20 @@ def _close() -> Part:
 
 
 def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, str]]:
-    """Pairs of a variant and a TCP with which the study runs the variant."""
+    """Return pairs of a variant and a TCP with which the study runs the variant."""
     return [(BY_NAME[name], tcp) for name in variants for tcp in tcps if BY_NAME[name].runs_under(tcp)]
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Keys of the changes; the keys vary together. The labels of the keys are columns by which the rows of the runs can
-    be joined with the table `changes`."""
+    """Return the scenario keys of the changes, which vary together. The labels of the keys are columns that join the
+    rows of the runs with the table `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
-    """Scenario keys that vary together: one value per combination of variant and TCP. The scenario's name identifies
-    the combination."""
+    """Return scenario keys that vary together: one value per combination of variant and TCP. The scenario's name
+    identifies the combination."""
     pairs = _under(variants, tcps)
     links = {
         f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for the reordering metric of a path that best predicts how much performance a TCP loses, as `torres2020` calls
+"""The search for the reordering metric of a path that best predicts a TCP's loss of performance, as `torres2020` calls
 for.
 
 The data are transfers of `torres2020` over jittered paths, under four TCPs that distinguish loss from reordering in
-different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter,
-and tested on the runs of the remaining jitters.
+different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter.
+The other runs test it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
-"""The two predicted outcomes: spurious retransmissions per packet sent, and the share of throughput that is missing
-relative to a run without jitter."""
+"""The two predicted outcomes: spurious retransmissions per packet sent, and the share of missing throughput relative to
+a run without jitter."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
 NUMBERS = {
@@ -36,13 +36,13 @@ NUMBERS = {
     "share reordered x late time / RTT": "reordered_late_rtts",
     "share 3-reordered x late time / RTT": "reordered3_late_rtts",
 }
-"""Candidate metrics, each computed from RD, RBD, n-reordering or late time. The four metrics with "RTT" in their name
-also use the RTT of the path."""
+"""The candidate metrics, each computed from RD, RBD, n-reordering or late time. The four metrics with "RTT" in their
+name also use the path's RTT."""
 USUAL = ("mean displacement", "entropy")
-"""Metrics to which `torres2020` relates throughput."""
+"""The metrics to which `torres2020` relates throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""A metric is useful if it explains at least `GOOD` of the variance, and at least `CLEAR` more than each metric in
-`USUAL`. The thresholds `CLEAR` and `GOOD` were set before the first run of the study."""
+"""The thresholds of a useful metric. A useful metric explains at least `GOOD` of the variance, and at least `CLEAR`
+more than each metric in `USUAL`. The thresholds were set before the first run of the study."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -57,17 +57,17 @@ _COLUMNS = {
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Candidate metrics and outcomes, one row per run.
+    """Return the candidate metrics and outcomes, one row per run.
 
     Parameters
     ----------
     rows : DataFrame
-        Rows of the study engine: successful runs with packet records.
+        The rows of the study engine: successful runs with packet records.
 
     Returns
     -------
     DataFrame
-        Columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Without reordering, late time and extent are 0.
+        The columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Without reordering, late time and extent are 0.
 
     Raises
     ------
@@ -89,8 +89,8 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def jittered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Transfers of `torres2020`: columns of `numbers_of`, and `tcp, congestion_control, distribution, jitter_ns,
-    lost_ratio`."""
+    """Return the transfers of `torres2020`: the columns of `numbers_of`, and `tcp, congestion_control, distribution,
+    jitter_ns, lost_ratio`."""
     rows = rows[rows["status"] == "ok"].reset_index(drop=True)
     frame = numbers_of(rows)
     profiles = zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
@@ -107,8 +107,7 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two frames: the runs of every second jitter, beginning with the smallest, and the runs of the remaining
-    jitters."""
+    """Return two frames: the runs of every second jitter, beginning with the smallest, and the other runs."""
     jitters = sorted(frame["jitter_ns"].unique())
     train = frame["jitter_ns"].isin(jitters[::2])
     return frame[train], frame[~train]
@@ -128,14 +127,14 @@ def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """How well each metric predicts each outcome of each TCP, on runs that were not used for the fit.
+    """Return how well each metric predicts each outcome of each TCP, on runs that were not used for the fit.
 
     Returns
     -------
     DataFrame
-        Columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean), `error`
-        (root mean square, in the outcome's unit), `rank_correlation` (Spearman's, between prediction and truth),
-        `runs`.
+        The columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean),
+        `error` (root mean square, in the outcome's unit), `rank_correlation` (Spearman's, between prediction and
+        truth), `runs`.
     """
     rows = []
     for tcp, of_tcp in frame.groupby("tcp"):
@@ -166,6 +165,7 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """For each TCP and outcome, the row of `scores` with the largest `explained_ratio`; the index is `tcp, outcome`."""
+    """Return the row of `scores` with the largest `explained_ratio`, for each TCP and outcome. The index is `tcp,
+    outcome`."""
     places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
     return table.loc[places].set_index(["tcp", "outcome"])

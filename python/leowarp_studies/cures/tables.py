@@ -15,18 +15,18 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""TCPs whose late packets, and whose spurious retransmissions, are in the guide's table
+"""The TCPs whose late packets, and whose spurious retransmissions, are in the guide's table
 (docs/guides/route-changes.md)."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
     "call_max_ns", "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
 )  # fmt: skip
-"""Columns whose medians are in the table for programs."""
+"""The columns whose medians are in the table for programs."""
 
 
 def cures(frames: Mapping[str, Any]) -> str:
-    """The main table: one row per cure, with values per change and per hour."""
+    """Return the main table: one row per cure, with values per change and per hour."""
     tcps = [tcp for tcp in TCPS if len(ev.rows(frames, NONE, tcp=tcp))]
     rows = []
     for name in ev.present(frames, ROWS):
@@ -59,7 +59,7 @@ def cures(frames: Mapping[str, Any]) -> str:
 
 
 def guide(frames: Mapping[str, Any]) -> str:
-    """The table of docs/guides/route-changes.md as Markdown, one row per cure.
+    """Return the table of docs/guides/route-changes.md as Markdown, one row per cure.
 
     Hourly counts are means over the pairs of cities. `lost` is computed as in the function `cures`. Values for held
     packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.
@@ -90,7 +90,7 @@ def guide(frames: Mapping[str, Any]) -> str:
 
 
 def hours() -> str:
-    """Number of path changes per hour, for the shortest path and for a path that is used until it breaks."""
+    """Return the number of path changes per hour, for the shortest path and for a path that is used until it breaks."""
     rows = []
     for margin, how in (("0 %", "shortest"), ("unlimited", "kept until it breaks")):
         for row in route_changes.per_hour(margin).itertuples():
@@ -101,7 +101,7 @@ def hours() -> str:
 
 
 def predictors(frames: Mapping[str, Any]) -> str:
-    """Table of how well each metric predicts each outcome of each TCP."""
+    """Return a table of how well each metric predicts each outcome of each TCP."""
     table: pd.DataFrame = frames["predictors"]
     rows = [
         [row.outcome, row.tcp, row.number, f"{100 * row.explained_ratio:.1f}", f"{100 * row.error:.2f}",
@@ -116,8 +116,8 @@ def predictors(frames: Mapping[str, Any]) -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """All medians, for programs: columns `variant, tcp, load, direction, quantity, median, low, high, count`. The name
-    of a quantity contains its unit."""
+    """Return all medians, for programs: columns `variant, tcp, load, direction, quantity, median, low, high, count`.
+    The name of a quantity contains its unit."""
     rows = []
     keys = ["variant", "tcp", "load", "direction"]
     for values, mine in frames["around"].groupby(keys, sort=True):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the study (cures and controls) and its TCPs. Each variant and each TCP consists of a few scenario
-keys."""
+"""The variants of the study (cures and controls) and its TCPs. Each variant and each TCP is a few scenario keys."""
 
 from __future__ import annotations
 
@@ -9,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CONTROL, NETWORK, HOST = "control", "network", "host"
-"""Where a variant acts: in the network or in the hosts. `CONTROL` marks variants that serve only as references."""
+"""The places where a variant acts: in the network or in the hosts. `CONTROL` marks variants that serve only as
+references."""
 
 NEVER_S = 3600
-"""Route interval in s that is longer than any run, so that the initial path does not change."""
+"""A route interval in s that is longer than any run, so that the initial path does not change."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +22,21 @@ class Variant:
     Attributes
     ----------
     name, label : str
-        Name in runs and in figures.
+        The name in runs and in figures.
     where : str
-        `CONTROL`, `NETWORK` or `HOST`.
+        The place: `CONTROL`, `NETWORK` or `HOST`.
     cures, routing, tcp : mapping
-        Values of the scenario sections ``[cures]``, ``[routing]`` and ``[tcp]`` that the variant sets.
+        The values of the scenario sections ``[cures]``, ``[routing]`` and ``[tcp]`` that the variant sets.
     links : mapping
-        Keys that are set in both ``[isl]`` and ``[ground]``; the keys are a subset of those of `LINKS`.
+        The scenario keys that are set in both ``[isl]`` and ``[ground]``. The keys are a subset of the keys of `LINKS`.
     modules : mapping
-        Parameters of kernel modules, by name of the module.
+        The parameters of kernel modules, by name of the module.
     senders : mapping
-        Name of a TCP -> congestion control that the variant uses instead of the TCP's own.
+        The congestion control that the variant uses instead of the TCP's own, by name of the TCP.
     tcps : tuple of str
-        Names of the TCPs with which the study runs the variant; empty: all of `TCPS`.
+        The names of the TCPs with which the study runs the variant. Empty means all of `TCPS`.
     why : str
-        Description in one sentence.
+        The description in one sentence.
     """
 
     name: str
@@ -52,12 +52,12 @@ class Variant:
     tcps: tuple[str, ...] = ()
 
     def runs_under(self, tcp: str) -> bool:
-        """Whether the study runs the variant with a TCP of `TCPS`."""
+        """Return true if the study runs the variant with a TCP of `TCPS`."""
         return not self.tcps or tcp in self.tcps
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""Values of the links' keys, unless a variant sets other values."""
+"""The values of the links' scenario keys, unless a variant sets other values."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -67,12 +67,13 @@ _AT_HOSTS = {
     "rr": ("RR-TCP", "a threshold of duplicate ACKs learned from past reordering"),
     "pr": ("TCP-PR", "a packet is lost when three times the largest RTT have passed"),
 }
-"""Values of `tcp.loss_detection` that need no support from the network."""
+"""The values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""Time in ms by which an early notice precedes the change. This lead is longer than any round trip of the study."""
+"""The time in ms by which an early notice precedes the change. This time is longer than any round trip of the study."""
 CHANGE_S, INTERVAL_S = 30, 30
-"""Time of the change in each run, and period of the schedule that senders know (`changes.BEFORE_S`), both in s."""
+"""The time of the change in each run, and the period of the schedule that senders know (`changes.BEFORE_S`), both in
+s."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
 # PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. PROBE_RTT keeps four packets in
 # flight for 200 ms plus a round trip. From 50 ms after the beginning of PROBE_RTT, the path is empty for 300 ms. The
@@ -85,16 +86,15 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""Queues that remain short, so that a change leaves few packets behind. Disciplines have the kernel's default
-parameters."""
+"""The queues that remain short, so that a change leaves few packets behind. The queue disciplines have the kernel's
+default parameters."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""The shortest queue is used only to show a trend. It therefore runs with only two TCPs, which limits the cost of the
-study."""
+"""The shortest queue only shows a trend, so it runs with only two TCPs, which limits the cost of the study."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""Three variants: no cure; a path that does not change; and the two cures `hold` and `move`, which together keep the
-order with the least delay. `hold` with `move` serves as the oracle: packets in flight cannot be accelerated, so no
-method keeps the order with less delay."""
+"""Three variants: no cure, a path that does not change, and the two cures `hold` and `move` together. Both cures
+together keep the order with the least delay. `hold` with `move` serves as the oracle: packets in flight cannot be
+accelerated, so no method keeps the order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),
@@ -144,16 +144,16 @@ VARIANTS = (
     *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN, links=links,
               tcps=_QUEUE_TCPS.get(name, ())) for name, (label, _, links) in _QUEUES.items()),
 )  # fmt: skip
-"""All variants in the order of tables and figures."""
+"""All variants, in the order of tables and figures."""
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 AT_HOSTS = tuple(_AT_HOSTS)
 SHORT = {"queue-50": 50, "queue-100": 100}
-"""Limits of the short queues, in packets."""
+"""The limits of the short queues, in packets."""
 MANAGED = ("fq-codel", "cake", "red")
 QUEUES = tuple(_QUEUES)
 KEEP_ORDER = (BOTH, "hold", "marker")
-"""Cures that should cause no late packets."""
+"""The cures that should cause no late packets."""
 LOADED = (
     NONE,
     FROZEN,
@@ -167,7 +167,7 @@ LOADED = (
     "stable",
     "notify",
 )
-"""Variants that also run at loads without a standing queue."""
+"""The variants that also run at loads without a standing queue."""
 SHOWN = tuple(variant.name for variant in VARIANTS if variant.where != CONTROL)
 """All cures: the variants that are not controls."""
 
@@ -177,13 +177,13 @@ TCPS: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"congestion_control": "bbr", "tcp": {}},
     "classic": {"congestion_control": "cubic", "tcp": {"profile": "classic"}},
 }
-"""Four TCPs: Reno, CUBIC and BBR of today's Linux; and "classic", which is CUBIC without RACK, timestamps and DSACK."""
+"""The four TCPs: Reno, CUBIC and BBR of today's Linux, and "classic", which is CUBIC without RACK, timestamps and
+DSACK."""
 TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classic"}
 
 
 def name_of(variant: str, tcp: str) -> str:
-    """Name of the scenario that combines a variant and a TCP. The name identifies the combination of variant and TCP in
-    the rows of a data set.
+    """Return the name of the scenario that combines a variant and a TCP.
 
     >>> name_of("move-hold", "cubic")
     'move-hold.cubic'
@@ -192,7 +192,7 @@ def name_of(variant: str, tcp: str) -> str:
 
 
 def parts_of(name: str) -> tuple[str, str]:
-    """The variant and the TCP that a scenario's name contains.
+    """Return the variant and the TCP that a scenario's name contains.
 
     >>> parts_of("move-hold.cubic")
     ('move-hold', 'cubic')

@@ -2,7 +2,7 @@
 """Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
 The functions have the form described in `claims_transient`. If the paper gives only words, leowarp chose the
-thresholds, and each docstring explains the choice.
+thresholds. The docstrings explain each choice.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from leowarp_studies.frederiksen2024.words import (
 )
 
 STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
-"""Link capacities in Mbit/s that claim 1.28 compares: the study's own 100 Mbit/s, and further capacities."""
+"""The link capacities in Mbit/s that claim 1.28 compares: the study's own 100 Mbit/s, and further capacities."""
 
 
 # Implements claim 1.25 of frederiksen2024 (sections III, IV).
 def order_is_what_is_missed(sample: Sample) -> Outcome:
-    """Share of the damage that remains if the network keeps the order at the same route changes.
+    """Return the share of the damage that remains if the network keeps the order at the same route changes.
 
-    The damage is measured in two ways: as goodput that is missing relative to the run without route changes, and as
-    falls of the sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the
-    difference between two runs (claim 1.2), and a single fall may be chance.
+    Two values measure the damage. The first value is the goodput that is missing relative to the run without route
+    changes. The second value counts the falls of the sending rate after changes. A small value counts as no damage. A
+    shortfall under 1 % is within the difference between two runs (claim 1.2), and a single fall may be chance.
 
     Returns: Numbers by run: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
         `falls`, `ordered_falls`, `changes`.
@@ -88,10 +88,10 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
 
 # Implements claim 1.26 of frederiksen2024 (sections II, IV).
 def unnecessary_recovery(sample: Sample) -> Outcome:
-    """Share of route changes after which the sender enters recovery and retransmits spuriously. Only changes with late
-    packets and without a dropped packet are evaluated.
+    """Return the share of route changes after which the sender enters recovery and retransmits spuriously. Only changes
+    with late packets and without a dropped packet are evaluated.
 
-    If a packet is dropped within 5 s (the attribution window), recovery is necessary, so such changes are left out.
+    If a packet is dropped within 5 s (the attribution window), recovery is necessary, so the change is left out.
 
     Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. The
         retransmissions after a change count as spurious if more than half of them were spurious.
@@ -137,12 +137,12 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
 # Implements claim 1.27 of frederiksen2024 (section III).
 def stable_within_planes(sample: Sample) -> Outcome:
-    """Number of ISLs within planes and between planes on the paths of the three scenarios, together with the share of
-    bins of low goodput and the late packets per change.
+    """Count the ISLs within planes and between planes on the paths of the three scenarios. The share of bins with low
+    goodput and the late packets per change are also measured.
 
     The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that nine planes give fewer
     ISLs between planes than eighteen planes. The low bins and late packets of nine and eighteen planes are not compared
-    with each other: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more
+    with each other. By the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more
     drops.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
@@ -173,10 +173,10 @@ def stable_within_planes(sample: Sample) -> Outcome:
 
 # Implements claim 1.28 of frederiksen2024 (section II).
 def capacity_makes_more_late(sample: Sample) -> Outcome:
-    """Packets in flight before changes to a shorter path, and late packets per such change, by link capacity.
+    """Return the packets in flight before changes to a shorter path, and the late packets per change, by link capacity.
 
-    All capacities are evaluated at the same changes, namely those before the end of the shortest run. At each capacity,
-    a queue holds 500 packets.
+    All capacities are compared at the same changes, namely the changes before the end of the shortest run. At each
+    capacity, a queue holds 500 packets.
 
     Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean),
         and `changes` (number of changes).
@@ -219,7 +219,7 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 
 # Implements claim 1.29 of frederiksen2024 (section II).
 def events_are_frequent(sample: Sample) -> Outcome:
-    """Number of changes per minute that make packets late, and their share of all changes, for each scenario with
+    """Count the changes per minute that make packets late, and their share of all changes, for each scenario with
     CUBIC.
 
     Two conditions define "frequent". At least one change in two minutes (every fourth update of the routes) must make
@@ -248,7 +248,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
 
 # Implements claim 1.30 of frederiksen2024 (section III).
 def cubic_performs_best(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, and their shares of bins with low goodput.
+    """Compare the mean goodput of the three algorithms, and their shares of bins with low goodput.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (shares of bins below 50 % and 90
         % of the median).
@@ -272,19 +272,18 @@ def cubic_performs_best(sample: Sample) -> Outcome:
 
 
 def _grows(values: dict[int, float]) -> bool:
-    """True if the value increases from each capacity to the next larger one."""
+    """Return true if the value increases from each capacity to the next larger one."""
     ordered = [values[mbps] for mbps in STEPS_MBPS]
     return all(one < other for one, other in pairwise(ordered))
 
 
 def _listed(values: dict[int, float]) -> str:
-    """The values as text, in the order of capacities."""
+    """Return the values as text, in the order of capacities."""
     return ", ".join(f"{values[mbps]:.0f}" for mbps in STEPS_MBPS)
 
 
 def _left_text(sample: Sample, slugs: dict[str, dict[int, str]]) -> str:
-    """Text that explains a verdict: the number of packets that wait on abandoned links, as medians over changes to a
-    shorter path."""
+    """Return the packets that wait on abandoned links, as a text that explains a verdict."""
     texts = []
     for sender, by_mbps in slugs.items():
         left = {}

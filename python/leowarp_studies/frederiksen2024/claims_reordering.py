@@ -19,11 +19,10 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """Among the changes with late packets: the share that leads to a shorter path, and the number of late packets per
-    change.
+    """Return the share of changes with late packets that lead to a shorter path, and the late packets per change.
 
     As a second cause, the paper names "a lower load, and thus shorter buffers", in networks with load-balancing
-    routing: see claim 1.24.
+    routing. Claim 1.24 checks this cause.
 
     Returns: Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
     """
@@ -50,15 +49,14 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
 # Implements claim 1.24 of frederiksen2024 (section II).
 def reordering_by_shorter_queues(sample: Sample) -> Outcome:
-    """Number of changes with late packets at which the difference of the queues exceeds the delay difference of the
-    paths.
+    """Count the changes with late packets at which the queues' difference exceeds the paths' delay difference.
 
     The last packet of the old path arrives later than the next packet of the new path if
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    The right side of this inequality is the column `delay_step_ns`. A change to a longer path therefore makes packets
-    late only if the difference of the queues exceeds `delay_step_ns`.
+    The right side of this inequality is the column `delay_step_ns`. A change to a longer path makes packets late only
+    if the difference of the queues exceeds `delay_step_ns`.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
         `queue_outweighs_ratio`.
@@ -77,14 +75,14 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
 
 def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
-    """Text and shares about the late packets that are explained by queues on abandoned links.
+    """Return a text and two shares about the late packets that queues on abandoned links explain.
 
     Returns
     -------
     text : str
     by_queue_alone, outweighs : float
-        Two shares of the changes: changes whose new path is not shorter, and changes at which the difference of the
-            queues exceeds the delay difference.
+        The share of changes whose new path is not shorter, and the share at which the difference of the queues exceeds
+            the delay difference.
     """
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
@@ -102,8 +100,7 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
 
 # Implements claim 1.20 of frederiksen2024 (section III).
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
-    """Number of late packets that no route change explains, while the delays on the current path change in steps every
-    15 s.
+    """Count the late packets that no route change explains, while the current path's delays change in steps every 15 s.
 
     Returns: Numbers by run: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
         (on current paths).
@@ -128,17 +125,17 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
-    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: the share of spurious retransmissions that the
-    threshold 300 avoids, and its effect on the time of repairs.
+    """Compare runs with duplicate-ACK thresholds of 3 and of 300. Two values are measured: the share of spurious
+    retransmissions that the threshold 300 avoids, and its effect on the time of repairs.
 
     The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the duplicate-ACK threshold only until
-    it has seen reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, which has no
-    RACK. Whether the threshold harms recovery can be tested only with losses. A flow at full rate has more than 300
-    packets in flight, and detects a loss in spite of the threshold. A thin flow is therefore also tested.
+    it has seen reordering. Classic TCP has no RACK, so it shows whether the threshold absorbs reordering. Only runs
+    with losses show whether the threshold harms recovery. A flow at full rate has more than 300 packets in flight, and
+    detects a loss in spite of the threshold. A thin flow is also tested for this reason.
 
-    Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
-        `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops
-        in packets, timeouts, median repair in ms, and goodput in Mbit/s.
+    Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by the number at 3),
+        `repair_slower_ratio` (repair time at 300 divided by the time at 3). `runs` has spurious retransmissions and
+        drops in packets, timeouts, median repair in ms, and goodput in Mbit/s.
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-The functions have the form described in `claims_steady`. Claims about the variation of goodput are checked with two
-measurements: data in order at the receiver, as an application gets it, and data acknowledged at the sender. The study
-samples goodput at 20 Hz, and does not say at which end of the flow.
+The functions have the form described in `claims_steady`. Claims about the variation of goodput use two measurements.
+One counts data in order at the receiver, as an application gets it. The other counts data acknowledged at the sender.
+The study samples goodput at 20 Hz, and does not say at which end of the flow.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""A scenario counts as "almost unaffected" if its mean goodput, divided by the mean goodput without route changes, is
-at least this ratio."""
+"""The smallest ratio of a scenario that counts as "almost unaffected". The ratio is the mean goodput, divided by the
+mean goodput without route changes."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Median smoothed RTT of the three scenarios. The queueing delay, which is the RTT minus propagation, is listed to
-    explain the verdict.
+    """Compare the median smoothed RTT of the three scenarios. The queueing delay, which is the RTT minus propagation,
+    is listed as an explanation.
 
-    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the RTT difference between the two scenarios that are
-        not the baseline, divided by the smaller of their RTTs.
+    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the RTT difference between the two scenarios other
+        than the baseline, divided by the smaller of their RTTs.
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -51,8 +51,8 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
 
 # Implements claim 1.13 of frederiksen2024 (figure 9a).
 def cape_most_stable(sample: Sample) -> Outcome:
-    """Two ranges of the smoothed RTT for each scenario: from the 5th to the 95th percentile, and from the 1st to the
-    99th.
+    """Return two ranges of the smoothed RTT for each scenario. One range is from the 5th to the 95th percentile, the
+    other from the 1st to the 99th.
 
     The 1st and 99th percentiles depend on a few overflows of queues, which the 5th and 95th percentiles do not show.
 
@@ -84,10 +84,10 @@ def cape_most_stable(sample: Sample) -> Outcome:
 
 # Implements claim 1.14 of frederiksen2024 (figure 9b).
 def cape_no_variation(sample: Sample) -> Outcome:
-    """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
+    """Return the share of low 50 ms bins of goodput on Aalborg - Cape Town. The limits are 90 % and 50 % of the median.
 
-    Goodput is measured at both ends, because a lost packet interrupts in-order delivery and acknowledgements for
-    different lengths of time.
+    Goodput is measured at both ends, because a lost packet stops in-order delivery and acknowledgements for different
+    times.
 
     Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
@@ -110,7 +110,7 @@ def cape_no_variation(sample: Sample) -> Outcome:
 
 # Implements claim 1.15 of frederiksen2024 (figure 9b).
 def significant_drops(sample: Sample) -> Outcome:
-    """Share of the 50 ms bins below half the median, with 18 and with 9 planes, measured at both ends.
+    """Return the share of the 50 ms bins below half the median, with 18 and with 9 planes, at both ends.
 
     The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if a bin is below
     half of the median. Two further shares are only listed: bins below 90 % of the median, and bins below half the
@@ -147,8 +147,8 @@ def significant_drops(sample: Sample) -> Outcome:
 
 # Implements claim 1.16 of frederiksen2024 (figure 9b, section IV).
 def comparable_means(sample: Sample) -> Outcome:
-    """CUBIC's mean goodput in the three scenarios, compared with each other, with the payload rate, and with runs
-    without changes.
+    """Compare CUBIC's mean goodput in the three scenarios with each other, with the payload rate, and with runs without
+    changes.
 
     Returns: Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (relative to the mean without route
         changes) by run, `apart_ratio` (largest divided by smallest mean, minus 1).
@@ -175,7 +175,7 @@ def comparable_means(sample: Sample) -> Outcome:
 
 # Implements claim 1.23 of frederiksen2024 (section IV).
 def bbr_unaffected(sample: Sample) -> Outcome:
-    """BBR's mean goodput in the three scenarios, relative to the same path without route changes.
+    """Compare BBR's mean goodput in the three scenarios with the same path without route changes.
 
     The reference is not the capacity, because BBR drains its queue every 10 s to measure the delay, with or without
     changes.
@@ -194,7 +194,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Ratio by name of the run: mean goodput divided by the mean goodput on the same path without route changes."""
+    """Return the mean goodput of each run, divided by the mean goodput on the same path without route changes."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 
@@ -204,11 +204,9 @@ def _of_both(verdicts: list[Verdict]) -> Verdict:
 
 
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
-    """Share of 50 ms bins whose goodput is below `share` of the median, by name of the run, for the CUBIC runs in the
-    sample.
+    """Return the share of 50 ms bins whose goodput is below `share` of the median, by name of the CUBIC run.
 
-    Returns: Shares of bins. Each bin is compared with the median of its own run, so a run that is slow throughout has
-        no bins below the threshold.
+    The median is the median of the same run, so a run that is always slow has no bins below the threshold.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute
-(1.21).
+"""Claims about the baseline: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute (1.21).
 
 Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes the test of each claim.
-Distributions are weighted by time: a socket sample is valid until the next sample (`metrics.weighted_quantile`). The
+Distributions are weighted by time. A socket sample is valid until the next sample (`metrics.weighted_quantile`). The
 first 10 s of a run are never evaluated (`evidence.SKIP_NS`).
 """
 
@@ -20,8 +19,8 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 
 # Implements claim 1.1 of frederiksen2024 (section III).
 def path_delay_span(sample: Sample) -> Outcome:
-    """Maximum minus minimum propagation delay of the forward path during the run, including ground links, in each
-    scenario.
+    """Return the maximum minus the minimum propagation delay of the forward path during the run, in each scenario. The
+    delay includes ground links.
 
     The span without ground links is listed, but the verdict does not depend on it.
 
@@ -55,10 +54,12 @@ def path_delay_span(sample: Sample) -> Outcome:
 
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, with and without route changes; and goodput that is missing after changes.
+    """Compare the mean goodput of the three algorithms with and without route changes, and the goodput that is missing
+    after changes.
 
-    The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show
-    the effect of route changes: with the control run, which has no changes; and with the second before each change.
+    The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show the
+    effect of route changes. One comparison is with the control run, which has no changes, and one with the second
+    before each change.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -87,10 +88,10 @@ def reno_suffers_most(sample: Sample) -> Outcome:
 
 # Implements claim 1.3 of frederiksen2024 (figure 4).
 def close_to_capacity(sample: Sample) -> Outcome:
-    """Goodput of CUBIC and BBR relative to the payload rate of the links (1448 of 1514 bytes of a frame): mean and
-    distribution.
+    """Compare the goodput of CUBIC and BBR with the payload rate of the links, as mean and distribution. The payload is
+    1448 of 1514 bytes of a frame.
 
-    "Close" means that the mean is at least 95 % of the payload rate; with 90 %, the claim holds partly. Figure 4 is a
+    "Close" means that the mean is at least 95 % of the payload rate. With 90 %, the claim holds partly. Figure 4 is a
     distribution, so nine of ten 50 ms bins must also be close to the capacity.
 
     Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
@@ -118,8 +119,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
 
 # Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
-    """The nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of the nine
-    deciles.
+    """Compare the nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of the
+    nine deciles.
 
     Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per run).
     """
@@ -146,11 +147,12 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 
 # Implements claim 1.5 of frederiksen2024 (figure 5).
 def queues_full(sample: Sample) -> Outcome:
-    """Share of time in which at least one queue of the current path is filled to 90 % of its limit, for CUBIC and BBR.
+    """Return the share of time with a queue filled to 90 % of its limit, for CUBIC and BBR. At least one queue of the
+    current path must be this full.
 
-    The full queue may be at any link of the path, because the bottleneck link changes with the route. To explain the
-    verdict, the congestion window is compared with the capacity of the empty path, because a smaller window cannot fill
-    any queue.
+    The full queue may be at any link of the path, because the bottleneck link changes with the route. The verdict's
+    cause compares the congestion window with the capacity of the empty path, because a smaller window cannot fill any
+    queue.
 
     Returns: Numbers by run: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
@@ -186,7 +188,7 @@ def queues_full(sample: Sample) -> Outcome:
 
 # Implements claim 1.21 of frederiksen2024 (section II).
 def changes_a_minute(sample: Sample) -> Outcome:
-    """The number of route changes in the busiest minute of each scenario.
+    """Return the number of route changes in the busiest minute of each scenario.
 
     "Up to a few" is taken to mean 2 to 5 changes. The study updates routes every 30 s, which gives at most two updates
     per minute.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each claim is checked on synthetic evidence twice: once with runs as the study describes them, and once with
-different runs.
+"""Tests of each claim on synthetic evidence: once with runs as the study describes them, and once with different runs.
 
-Functions that read the tables of a run are tested with the synthetic run (`study_test.py`).
+The tests of functions that read the tables of a run are in `study_test.py`.
 """
 
 from types import SimpleNamespace
@@ -31,7 +30,7 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """Replaces the functions that read a run's tables by values stored in the synthetic run."""
+    """Replace the functions that read a run's tables by values stored in the synthetic run."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,
@@ -59,7 +58,7 @@ def evidence(monkeypatch):
 
 
 def change(**different):
-    """A row of `ev.reordered`: a change with late packets, as the study describes it for Reno and BBR."""
+    """Return a row of `ev.reordered`: a change with late packets, as the study describes it for Reno and BBR."""
     row = {
         "t_ns": CHANGE_NS, "late_pkts": 150, "lost_pkts": 0, "retransmissions_pkts": 40,
         "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,
@@ -72,14 +71,14 @@ def change(**different):
 
 
 def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
-    """Frame with the smoothed RTT before and after a change."""
+    """Return a frame with the smoothed RTT before and after a change."""
     at_s = (15, 20.5, 21, 24)
     values_ms = (before_ms, lowest_ms, highest_ms, after_ms)
     return pd.DataFrame({"t_ns": [int(1000 * s) * MS for s in at_s], "srtt_us": [1000 * value for value in values_ms]})
 
 
 def made_up_run(**different):
-    """A synthetic run for which every claim about a single run holds."""
+    """Return a synthetic run for which every claim about a single run holds."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes each test with its thresholds;
-the docstring of the function explains choices that the thresholds do not determine. Most functions use only the changes
-of `evidence.disturbed`, because only these show the effect that the study describes. The study has figures, but does
-not define windows; leowarp chose the windows of 1 s before and 2 or 5 s after a change.
+Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes each test with its thresholds.
+The docstring of the function explains choices that the thresholds do not determine. Most functions use only the changes
+of `evidence.disturbed`, because only these changes show the study's effect. The study has figures, but does not define
+windows. leowarp chose windows of 1 s before and 2 or 5 s after a change.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MS = 1_000_000
 
 # Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
-    """Number of route changes after which at least one 50 ms bin has less than half of the mean goodput in the second
-    before the change.
+    """Count the route changes after which at least one 50 ms bin has less than half of the earlier goodput. The earlier
+    goodput is the mean in the second before the change.
 
     In-order goodput stops whenever a packet is missing, so it falls even if a packet is only late. SACK-aware goodput
-    does not fall if a packet is only late. Changes without a dropped packet are also counted separately, to distinguish
-    reordering from loss. A run without route changes shows how often goodput falls for other reasons.
+    does not fall if a packet is only late. Changes without a dropped packet are also counted separately, because only
+    reordering explains their falls. A run without route changes shows how often goodput falls for other reasons.
 
     Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
         changes); `unchanging_ratio` (in the run without changes, share of instants, 5 s apart, after which goodput
@@ -91,14 +91,13 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
 # Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
-    """Median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
+    """Return the median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
 
-    Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC as a function of time (RFC 9438, 4.2), and BBR with
-    its estimate of the bandwidth. Because the three algorithms grow by different rules, the comparison uses the growth
-    over some seconds.
+    Reno grows by one packet per round trip (RFC 5681, 3.1). CUBIC grows as a function of time (RFC 9438, 4.2), and BBR
+    with its estimate of the bandwidth. The three rules differ, so the comparison uses the growth over some seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by run. To explain the verdict, the lowest window after changes with late
-        packets is listed, as a median in packets.
+    Returns: Numbers: `growth_pkts_per_s` by run. The lowest window after changes with late packets, as a median in
+        packets, explains the verdict.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     # If one algorithm has no change with late packets, the algorithms cannot be compared.
@@ -114,8 +113,8 @@ def window_growth(sample: Sample) -> Outcome:
 
 # Implements claim 1.8 of frederiksen2024 (figure 7).
 def spike_after_a_second(sample: Sample) -> Outcome:
-    """Three observations after changes with late packets: the number of retransmissions, the fall of the window, and
-    the time of the first retransmission.
+    """Measure three values after changes with late packets: retransmissions, the fall of the window, and the time of
+    the first retransmission.
 
     Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
     the fall occurs, but not a second later. `_gap_text` explains why a sender would react sooner than after a second.
@@ -164,12 +163,12 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 
 # Implements claim 1.9 of frederiksen2024 (figure 7).
 def cubic_recovers_first(sample: Sample) -> Outcome:
-    """Time from the first to the last retransmission within 5 s after a change.
+    """Measure the time from the first to the last retransmission within 5 s after a change.
 
     The time in the kernel's recovery state is also listed (`recovery_state_ns`, from the socket's samples), because a
-    sender may be in recovery without retransmitting.
+    sender in recovery need not retransmit.
 
-    Returns: Numbers by run, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
+    Returns: Numbers by run, in seconds, as medians over changes: `retransmitting_s`, `recovery_state_s`.
     """
     span, length = {}, {}
     for slug in ALGORITHMS:
@@ -195,13 +194,13 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
 
 # Implements claim 1.10 of frederiksen2024 (figure 8).
 def rtt_shapes(sample: Sample) -> Outcome:
-    """Share of changes after which the smoothed RTT develops as the paper describes, for each algorithm.
+    """Return the share of changes after which the smoothed RTT develops as the paper describes, for each algorithm.
 
     The claim gives no numbers, so leowarp chose the margins of 10 %, 5 % and 2 %. "Very low" means lower than the RTT
-    of the other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
+    of the other two algorithms before their changes. "A massive number of retransmissions" means ten or more.
 
-    Returns: Numbers: `share_ratio` and `before_ms` (median) by run. To explain the verdict, the median of each value is
-        listed in ms.
+    Returns: Numbers: `share_ratio` and `before_ms` (median) by run. The median of each value, in ms, explains the
+        verdict.
     """
     courses = {slug: _rtt_around(sample[slug]) for slug in ALGORITHMS}
     if any(len(course) == 0 for course in courses.values()):
@@ -238,10 +237,10 @@ def rtt_shapes(sample: Sample) -> Outcome:
 
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
-    """BBR's bandwidth estimate relative to the capacity, its window relative to the BDP, and the shares of time in
-    which its pacing rate exceeds the capacity and in which its window is full.
+    """Compare BBR's bandwidth estimate with the capacity, and its window with the BDP. Two shares of time are also
+    measured: pacing rate above the capacity, and full window.
 
-    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2; in STARTUP it is
+    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2. In STARTUP it is
     `bbr_high_gain`, which is 2.885.
 
     Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
@@ -303,8 +302,8 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
 
 # Implements claim 1.17 of frederiksen2024 (section I).
 def transient_length(sample: Sample) -> Outcome:
-    """Time for which goodput stays below 90 % of its earlier value. All changes with late packets in the three runs are
-    used.
+    """Measure the time for which goodput stays below 90 % of its earlier value. All changes with late packets in the
+    three runs are used.
 
     The metrics give no duration for transients longer than 5 s. Transients longer than 5 s are counted separately,
     because a median without them would be too small.
@@ -338,8 +337,8 @@ def transient_length(sample: Sample) -> Outcome:
 
 # Implements claim 1.22 of frederiksen2024 (figure 8).
 def filter_overshoots(sample: Sample) -> Outcome:
-    """BBR's bandwidth estimate in the 2 s after changes with late packets, relative to the capacity and to the estimate
-    before the change.
+    """Compare BBR's bandwidth estimate after changes with the capacity, and with the estimate before the change. The
+    changes have late packets, and the estimate is from the 2 s after the change.
 
     BBR's filter uses the maximum of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
@@ -365,7 +364,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
 
 
 def _rtt_around(run: Run) -> pd.DataFrame:
-    """Smoothed RTT around each change with late packets.
+    """Return the smoothed RTT around each change with late packets.
 
     Returns: A row per change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
         `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
@@ -384,13 +383,12 @@ def _rtt_around(run: Run) -> pd.DataFrame:
 
 
 def _median_of(run: Run, column: str) -> float:
-    """Median of a column of the route changes with late packets."""
+    """Return the median of a column of the route changes with late packets."""
     return ev.median(ev.disturbed(run)[column])
 
 
 def _gap_text(sample: Sample) -> str:
-    """Text that explains a verdict: the smoothed RTT before changes. A sender learns of late packets only one RTT after
-    it sent them."""
+    """Return the smoothed RTT before changes as a text that explains a verdict."""
     srtt_ms = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
         f"smoothed RTT before those changes {plain(srtt_ms, 'ms')}: the sender hears of the first reordered packets "

@@ -15,14 +15,14 @@ from leowarp.metrics.inputs.tables import floats
 from leowarp_studies.frederiksen2024 import evidence as ev
 
 BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
-"""Windows before and after a change, in ns, as in claim 1.6."""
+"""The windows before and after a change, in ns, as in claim 1.6."""
 
 
 def sending_falls_after(run: Run, instants_ns: Any) -> int:
-    """Number of instants after which the sending rate falls: at least one 50 ms bin in the next 2 s has less than half
-    of the rate in the second before the instant.
+    """Count the instants after which the sending rate falls. At a fall, at least one 50 ms bin in the next 2 s has less
+    than half of the rate in the second before.
 
-    instants_ns: Route changes; a change counts only if the run covers a second before it and 2 s after it.
+    instants_ns: The route changes. A change counts only if the run covers a second before it and 2 s after it.
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
@@ -43,11 +43,11 @@ def sending_falls_after(run: Run, instants_ns: Any) -> int:
 
 
 def isls_by_kind(run: Run) -> tuple[float, float]:
-    """Number of inter-satellite links on the main flow's path (within a plane, between planes), as means over time.
+    """Return the number of ISLs on the main flow's path (within a plane, between planes), as means over time.
 
     The name of a satellite in a Walker constellation contains its plane and slot: `s-03-12`.
 
-    Returns: (float, float). nan if the flow never had a path.
+    Returns: (float, float), or nan if the flow never had a path.
     """
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
@@ -68,10 +68,10 @@ def isls_by_kind(run: Run) -> tuple[float, float]:
 
 
 def in_flight_pkts(run: Run, instants_ns: Any) -> float:
-    """Median number of packets in flight just before some instants; nan without instants.
+    """Return the median number of packets in flight just before some instants, or nan without instants.
 
-    A packet is in flight if, at the sender's last sample before the instant, it is sent but not acknowledged (neither
-    cumulatively nor by SACK).
+    A packet in flight is sent but not acknowledged (neither cumulatively nor by SACK), at the sender's last sample
+    before the instant.
     """
     samples = run.tables.of_flow("sockets", run.main_flow)
     t_ns = samples["t_ns"].to_numpy(dtype="int64")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers used by the tests and explanations of several claims, each computed from one run."""
+"""Numbers that tests and explanations of several claims use. Each number is computed from one run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
-"""Time in ns that is left out at the start of a run, because the study's figures show long transfers without slow
-start."""
+"""The time in ns that is left out at the start of a run. The study's figures show long transfers without slow start."""
 
 BIN_NS = 50_000_000
-"""Length of a bin in ns: the study samples goodput at 20 Hz."""
+"""The length of a bin in ns. The study samples goodput at 20 Hz."""
 
 NAMES = {
     "reno": "Reno",
@@ -31,24 +30,23 @@ NAMES = {
     "nine-planes-bbr": "9 planes, BBR",
     "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
 }
-"""Name of each run in texts, by its short name."""
+"""The name of each run in texts, by its short name."""
 
 COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). The
-function `counters` requires all counters of this list."""
+"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h)."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
-"""Counters of window reductions that the sender undid, one per trigger (tcp_undo_cwnd_reduction and its callers)."""
+"""The counters of undone window reductions, one per trigger (tcp_undo_cwnd_reduction and its callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
-"""Causes of drops that are not related to routes: a full queue, or random loss."""
+"""The causes of drops that have no relation to routes: a full queue, or random loss."""
 
 
 def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
-    """Goodput in 50 ms bins without the first 10 s.
+    """Return the goodput in 50 ms bins without the first 10 s.
 
     series: One of `metrics.GOODPUT_SERIES`: "in_order" (data delivered to the application), "acked" (at the sender), or
         "sacked" (arrived data in any order).
@@ -59,15 +57,15 @@ def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
 
 
 def mean_bps(run: Run, series: str = "in_order") -> float:
-    """Mean goodput without the first 10 s.
+    """Return the mean goodput without the first 10 s.
 
-    The parameters are those of `rates_bps`; the result is in bit/s of payload.
+    The parameters are as for `rates_bps`. The result is in bit/s of payload.
     """
     return float(rates_bps(run, series).mean())
 
 
 def capacity_bps(run: Run) -> float:
-    """Rate in bit/s that the path can carry as payload (95.64 Mbit/s with the study's links).
+    """Return the payload rate in bit/s that the path can carry (95.64 Mbit/s with the study's links).
 
     A frame has 1514 bytes: 14 of Ethernet, 40 of IP and TCP headers, 12 of TCP timestamps (RFC 7323), and 1448 of
     payload.
@@ -77,10 +75,10 @@ def capacity_bps(run: Run) -> float:
 
 
 def srtt_ms(run: Run, q: float) -> float:
-    """Time-weighted quantile of the smoothed RTT, without the first 10 s.
+    """Return a time-weighted quantile of the smoothed RTT, without the first 10 s.
 
-    q: 0 to 1.
-    Returns: The quantile in ms; nan if the flow has no sample.
+    q: The quantile, 0 to 1.
+    Returns: The quantile in ms, or nan if the flow has no sample.
     """
     frame = run.numbers.srtt[run.main_flow]
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -89,19 +87,19 @@ def srtt_ms(run: Run, q: float) -> float:
 
 
 def reordered(run: Run) -> pd.DataFrame:
-    """Changes of `disturbed` that made at least one packet late."""
+    """Return the changes of `disturbed` that made at least one packet late."""
     changes = disturbed(run)
     return changes[changes["late_pkts"].fillna(0) > 0]
 
 
 def disturbed(run: Run) -> pd.DataFrame:
-    """Route changes that affected packets: a packet was late, or was lost without a full queue.
+    """Return the route changes after which a packet was late, or was lost without a full queue.
 
     A packet is lost without a full queue while nodes switch one by one, or while a new link first resolves its
     neighbour's address.
 
-    Returns: A row per change. The columns are those of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
-        ...), then those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    Returns: A row per change. The first columns are from the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
+        ...). The others are from `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
@@ -119,9 +117,9 @@ def disturbed(run: Run) -> pd.DataFrame:
 
 
 def counters(run: Run) -> dict[str, int]:
-    """The sender's TCP counters at the end of the run; the names are those of /proc/net/netstat.
+    """Return the sender's TCP counters at the end of the run, with the names of /proc/net/netstat.
 
-    Returns: The counters in `COUNTERS` of the sending host, over the whole run.
+    Returns: The counters in `COUNTERS` of the sending host.
     Raises TraceError if the run lacks one of the counters.
     """
     table = run.tables.counters
@@ -140,7 +138,7 @@ def counters(run: Run) -> dict[str, int]:
 
 
 def counters_text(run: Run) -> str:
-    """The reactions of the sender's TCP as one line of text."""
+    """Return the reactions of the sender's TCP as one line of text."""
     counted = counters(run)
     undone = sum(counted[name] for name in UNDOS)
     return (
@@ -150,11 +148,11 @@ def counters_text(run: Run) -> str:
 
 
 def full_queue_ratio(run: Run, share_of_limit: float) -> float:
-    """Share of the time after 10 s in which at least one queue of the current path is filled to `share_of_limit` of its
-    limit.
+    """Return the share of time in which at least one queue of the current path is filled to a share of its limit. The
+    first 10 s are left out.
 
-    share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to a number of
-        full packets.
+    share_of_limit: The share from 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to
+        a number of full packets.
     Returns: A share of time from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
@@ -175,16 +173,16 @@ def full_queue_ratio(run: Run, share_of_limit: float) -> float:
 
 
 def _limit_pkts(run: Run, section: Isl | Ground) -> float:
-    """A queue's limit in full packets; the plan sets either a limit in packets or a limit in bytes."""
+    """Return a queue's limit in full packets."""
     if section.queue_pkts is not None:
         return float(section.queue_pkts)
     return float(section.queue_bytes or 0) / (run.plan.network.mtu_bytes + section.overhead_bytes)
 
 
 def isl_delay_span_ns(run: Run) -> int:
-    """Largest minus smallest propagation delay of the path over its ISLs, without ground links, in ns.
+    """Return the largest minus the smallest propagation delay of the path's ISLs, in ns. Ground links are left out.
 
-    The delays at all instants of the run at which link delays change are compared.
+    The delays are compared at all instants at which link delays change.
     """
     flow = run.observed_plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
@@ -201,12 +199,12 @@ def isl_delay_span_ns(run: Run) -> int:
 
 
 def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
-    """Share of goodput that is missing in the 5 s after route changes, relative to the goodput at the rate of the
+    """Return the share of goodput that is missing in the 5 s after route changes. The reference is the rate in the
     second before each change.
 
-    window_ns: Length of time after a change in which goodput is measured. Changes in the study's scenarios are 30 s
-        apart, so the windows after changes do not overlap.
-    Returns: The missing share. The share is below 0 if goodput rises after changes, and nan if there are no changes.
+    window_ns: The time after a change in which goodput is measured. Changes in the study's scenarios are 30 s apart, so
+        the windows after changes do not overlap.
+    Returns: The missing share. The share is below 0 if goodput rises after changes. Without changes, the share is nan.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -224,13 +222,13 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
 
 
 def falls_after(run: Run, series: str, instants_ns: Any) -> int:
-    """Number of instants after which goodput falls: at least one 50 ms bin in the next 2 s has less than half of the
-    goodput in the second before the instant.
+    """Count the instants after which goodput falls. At a fall, at least one 50 ms bin in the next 2 s has less than
+    half of the goodput in the second before.
 
     series: A goodput series, as in `rates_bps`.
     instants_ns: Route changes, or other instants.
-    Returns: The number. Instants in the first second or near the end are not counted, because they lack bins before or
-        after them.
+    Returns: The number of instants. Instants in the first second or near the end do not count, because bins before or
+        after them are missing.
     """
     rate = run.numbers.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -243,14 +241,15 @@ def falls_after(run: Run, series: str, instants_ns: Any) -> int:
 
 
 def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
-    """Number of bins with low in-order goodput ("dips") after 10 s, by the event that preceded them.
+    """Count the bins with low in-order goodput ("dips") after 10 s, by the event before them.
 
-    There are three causes. "overflow": a data packet was dropped in the second before the bin. "route change": no
-    packet was dropped, but the route changed in the 2 s before the bin. "other": no packet was dropped and the route
-    did not change; for example, BBR reduces its rate to probe for the smallest RTT.
+    "overflow": a data packet was dropped in the second before the bin. "route change": no packet was dropped, but the
+    route changed in the 2 s before the bin. "other": no packet was dropped and the route did not change. For example,
+    BBR reduces its rate to probe for the smallest RTT.
 
-    share_of_median: 0 to 1. A bin is a dip if its goodput is below this share of the median over all bins.
-    Returns: Bins by cause; their sum is the number of dips.
+    share_of_median: The threshold, 0 to 1. A bin is a dip if its goodput is below this share of the median over all
+        bins.
+    Returns: The number of dips by cause.
     """
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -279,7 +278,7 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
 
 
 def dips_text(run: Run, share_of_median: float) -> str:
-    """Text that explains a verdict: the result of `dips_by_cause`."""
+    """Return the result of `dips_by_cause` as a text that explains a verdict."""
     dips = dips_by_cause(run, share_of_median)
     return (
         f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
@@ -288,18 +287,18 @@ def dips_text(run: Run, share_of_median: float) -> str:
 
 
 def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> float:
-    """Share of the 50 ms bins of goodput (see `rates_bps`) that are below a share of their median."""
+    """Return the share of 50 ms bins (see `rates_bps`) with goodput below a share of their median."""
     rate = rates_bps(run, series)
     return share(rate < share_of_median * median(rate))
 
 
 def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the congestion window after each change of `disturbed`. The growth is the slope from the lowest sample
-    in the first 2 s after the change, by default over 5 s.
+    """Return the growth of the congestion window after each change of `disturbed`. The growth is the slope from the
+    lowest sample in the first 2 s after the change.
 
-    span_ns: Length of time over which the slope is measured.
-    Returns: Packets per second, one value per change that has samples at both ends of the measured time. A value is
-        below 0 if the window became smaller again.
+    span_ns: The time over which the slope is measured.
+    Returns: The growth in packets per second, for each change with samples at both ends of the measured time. A value
+        is below 0 if the window shrank again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -317,10 +316,11 @@ def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
 
 
 def repair_delays_ns(run: Run) -> np.ndarray:
-    """Repair time in ns of each lost data packet: from its sending to the first retransmission of its first byte.
+    """Return the repair time in ns of each lost data packet. A repair lasts from the packet's sending to the first
+    retransmission of its first byte.
 
-    The packet records (`drop_cause`) show which packets were lost, whatever the sender assumed. Losses that were not
-    repaired by the end of the run are left out.
+    The packet records (`drop_cause`) show which packets were lost, independent of the sender's assumptions. Losses
+    without a repair by the end of the run are left out.
 
     Returns: int64 array of shape (losses,)
     """
@@ -336,9 +336,9 @@ def repair_delays_ns(run: Run) -> np.ndarray:
 
 
 def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
-    """BBR's highest bandwidth estimate before and after each change of `disturbed`.
+    """Return BBR's highest bandwidth estimate before and after each change of `disturbed`.
 
-    span_ns: Length of time examined before the change, and after it.
+    span_ns: The time examined before the change, and after it.
     Returns: `before_bps` and `after_bps` (of payload) for each change that has samples before and after it.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
@@ -354,7 +354,7 @@ def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
 
 
 def busiest_minute(instants_ns: Any) -> int:
-    """Largest number of instants within any 60 s; an instant exactly 60 s after the first is not included.
+    """Return the largest number of instants within any 60 s. An instant exactly 60 s after the first does not count.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
     (2, 0)
@@ -366,7 +366,7 @@ def busiest_minute(instants_ns: Any) -> int:
 
 
 def delay_steps(run: Run) -> int:
-    """How often the delay of the current path changed while the path stayed the same."""
+    """Count the delay changes of the current path while the path stayed the same."""
     flow = run.observed_plan.flows[run.main_flow]
     delays = run.path_delay(flow.source, flow.destination)
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
@@ -374,22 +374,22 @@ def delay_steps(run: Run) -> int:
 
 
 def share(values: Any) -> float:
-    """Share of true values; nan without values."""
+    """Return the share of true values, or nan without values."""
     array = np.asarray(values, dtype="float64")
     return float(array.mean()) if len(array) else float("nan")
 
 
 def median(values: Any) -> float:
-    """Median of the values that are not missing; nan without such values."""
+    """Return the median of the values that are not missing, or nan without any."""
     array = np.asarray(pd.Series(values).dropna(), dtype="float64")
     return float(np.median(array)) if len(array) else float("nan")
 
 
 def window_weights(run: Run) -> tuple[pd.DataFrame, np.ndarray]:
-    """Socket samples of the main flow after 10 s, and the time for which each is valid.
+    """Return the socket samples of the main flow after 10 s, and the time for which each is valid.
 
-    Returns samples: Rows of the trace's `sockets`.
-    Returns weights: int64 array of shape (samples,). For each sample, the time in ns until the next sample, or until
+    Returns samples: The rows of the trace's `sockets`.
+    Returns weights: int64 array of shape (samples,). The time in ns from each sample until the next sample, or until
         the end of the run.
     """
     samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 9, reproduced; and figures that explain the causes of results."""
+"""The reproduced figures 2 to 9 of the study, and figures that explain the causes of results."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from leowarp.study import DrawnFigure
 from leowarp_studies.frederiksen2024.runs import ALGORITHMS, CLASSIC_TCP, EMULATOR_LINKS, SCENARIOS
 
 TITLE = "End-to-End Delivery in LEO Mega-constellations and the Reordering Problem, re-made"
-"""Heading of the page."""
+"""The heading of the page."""
 LEAD = (
     "R. S. Frederiksen, T. G. Mulvad, I. Leyva-Mayorga, T. K. Madsen and F. Chiariotti (2024) run Reno, CUBIC and BBR "
     "over an emulated OneWeb-like constellation whose routes change every 30 s. Here the same scenarios run on Linux "
     "6.12's own TCP in virtual time. A claim that does not hold on this kernel is a finding about the kernel, the "
     "links or the test; the table says which, from counts in the trace."
 )
-"""First paragraph of the page."""
+"""The first paragraph of the page."""
 
 EMULATOR = tuple(map(EMULATOR_LINKS.slug, ALGORITHMS))
-"""Names of the runs on the emulator's links."""
+"""The names of the runs on the emulator's links."""
 CLASSIC = tuple(map(CLASSIC_TCP.slug, ALGORITHMS))
-"""Names of the runs on classic TCP."""
+"""The names of the runs on classic TCP."""
 EMULATOR_SCENARIOS = tuple(map(EMULATOR_LINKS.slug, SCENARIOS))
 CLASSIC_SCENARIOS = tuple(map(CLASSIC_TCP.slug, SCENARIOS))
 STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
-"""Names of the runs whose nodes switch one by one, on the emulator's links."""
+"""The names of the runs whose nodes switch one by one, on the emulator's links."""
 
 
 @dataclass(frozen=True)
 class StudyFigure:
     """A figure of leowarp that reproduces a figure of the study, with its runs.
 
-    stem: Name of the figure's files.
-    name: Name of the figure in `leowarp.report.FIGURES`, which can draw it for any runs.
-    runs: Names of the runs that the figure shows.
-    options: Further arguments for the figure.
+    stem: The name of the figure's files.
+    name: The name of the figure in `leowarp.report.FIGURES`, which can draw it for any runs.
+    runs: The names of the runs that the figure shows.
+    options: The further arguments for the figure.
     """
 
     stem: str
@@ -78,14 +78,14 @@ STUDY_FIGURES = (
     StudyFigure("staggered-cwnd", "cwnd", STAGGERED,
                 "Routes that switch node by node: window and retransmissions after a change"),
 )  # fmt: skip
-"""Figures in the order of the page: the study's figures 2 to 9, then figures that explain causes."""
+"""The figures in the order of the page: the study's figures 2 to 9, then figures that explain causes."""
 
 
 def draw(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
     """Draw into `folder` all figures whose runs exist.
 
-    views: Views of the runs, by name of the run.
-    folder: Folder for the figures; created if missing.
+    views: The views of the runs, by name of the run.
+    folder: The folder for the figures, which is created if missing.
     Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result gives the reason.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: complete run directories, and claims that are checked under each condition of
+"""The reproduction of the study: complete run directories, and claims that are checked under each condition of
 `runs.CONDITIONS`.
 
 Complete directories are stored, because claims examine single packets. The other studies of papers have thousands of
@@ -22,7 +22,7 @@ from leowarp_studies.frederiksen2024.claims import CLAIMS
 from leowarp_studies.frederiksen2024.figures import LEAD, TITLE
 
 OPTIONS = ("samples", "duration", "quick")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 
 KEY = "frederiksen2024"
 """The study's key, which `study.toml` contains."""
@@ -31,11 +31,11 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
-    """Make the missing runs and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures (see `leowarp.study.Room`).
 
-    samples: Number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
-    duration: Length of every run, instead of the study's own lengths.
-    quick: True to use only the three combinations of TCP and links, with runs of length `runs.QUICK_DURATION`.
+    samples: The number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
+    duration: The length of every run, instead of the study's own lengths.
+    quick: True means only the three combinations of TCP and links, with runs of length `runs.QUICK_DURATION`.
     Raises ScenarioError if `samples` is out of range, or if `quick` is combined with `samples` or `duration`.
     Raises LeowarpError: The error of the first run, if no run could be made.
     """
@@ -84,11 +84,11 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """For each condition: its name, and its runs by the name that claims use. The first condition also has the runs
-    that only single claims need.
+    """Return the name of each condition, and its runs by the name that claims use. The first condition also has the
+    runs that only single claims need.
 
     views: All runs that did not fail, by name.
-    count: Number of conditions.
+    count: The number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
     for condition in runs.CONDITIONS[:count]:
@@ -107,20 +107,21 @@ def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, 
 
 
 def _cost(views: Mapping[str, Run], duration: str | None) -> str:
-    """Text for the terminal: the cost of the runs, and a note if the runs are only a trial."""
+    """Return the cost of the runs as a text for the terminal, with a note if the runs are only a trial."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 
 
 def _rules_table(run: Run) -> str:
-    """The rules of one run as an HTML table: clock, links, kernel, TCP."""
+    """Return the rules of one run as an HTML table: clock, links, kernel, TCP."""
     return html.table(
         "Rules of the baseline run", ["rule", "value"], rules_of(run.document, run.manifest), left=frozenset((0, 1))
     )
 
 
 def _runs_table(views: Mapping[str, Run]) -> str:
-    """HTML table with one row per run: the link to its page, its results, and the effects of route changes."""
+    """Return an HTML table with one row per run: the link to its page, its results, and the effects of route
+    changes."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]
@@ -139,5 +140,5 @@ def _runs_table(views: Mapping[str, Run]) -> str:
 
 
 def _scaled(value: Any, scale: float) -> float | None:
-    """A number of the table, converted to another unit; the result for None is None."""
+    """Convert a number of the table to another unit, or return None for None."""
     return None if value is None else float(value) / scale

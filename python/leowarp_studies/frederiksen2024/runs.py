@@ -2,7 +2,7 @@
 """Runs of the study: the published runs with three combinations of TCP and links, and further runs that separate
 causes.
 
-The study runs each algorithm once, over one period of time, with a kernel that it does not name and without Eifel.
+The study runs each algorithm once, over one period of time. The study does not name its kernel, and does not use Eifel.
 leowarp checks claims on default Linux, on classic TCP, and over the links of the study's emulator. Each further
 condition changes one property: the time, the sky, the end points, the queues, or how routes switch.
 """
@@ -16,27 +16,26 @@ from typing import Any
 from leowarp.study.directory import ExampleRun
 
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
-"""Example scenarios of the study's three paths."""
+"""The example scenarios of the study's three paths."""
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
-"""Example scenarios with the path of the baseline: one with classic TCP, one with links as in the study's emulator."""
+"""The example scenarios with the baseline's path: one with classic TCP, one with the emulator's links."""
 CC = "flows.0.congestion_control"
 """The scenario key that differs between the study's runs."""
 
 ALGORITHMS = ("reno", "cubic", "bbr")
-"""Congestion controls, in the order of texts and figures."""
+"""The congestion controls, in the order of texts and figures."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
-"""Names of the runs of the three scenarios with CUBIC."""
+"""The names of the runs of the three scenarios with CUBIC."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""Names of the runs of the three scenarios with BBR, to which the study's conclusion also applies."""
+"""The names of the runs of the three scenarios with BBR, to which the study's conclusion also applies."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""Keys that turn the baseline into the second scenario. These keys can be combined with every combination of TCP and
-links."""
+"""The scenario keys that turn the baseline into the second scenario."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
 }  # fmt: skip
-"""Keys that turn the baseline into the third scenario."""
+"""The scenario keys that turn the baseline into the third scenario."""
 
 CORE = (
     ExampleRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
@@ -51,20 +50,19 @@ CORE = (
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
-"""Keys of the control: the path and its delays at the first instant remain for the whole run, so that no route
-changes."""
+"""The scenario keys of the control: the path and its delays at the first instant remain, so that no route changes."""
 # A control is a fifth as long as a run, which is enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
-"""Keys of a network that keeps packets in order at route changes, and delays them as little as possible. The study
-`cures` uses the name "oracle" for a network with these keys."""
+"""The scenario keys of a network that keeps packets in order at route changes, with as little delay as possible. The
+study `cures` calls this network "oracle"."""
 QUICK_DURATION = "200 s"
-"""Length of every run of a quick reproduction: it contains six route updates, and several overflows of each algorithm's
-queue."""
+"""The length of every run of a quick reproduction. A run contains six route updates, and several overflows of each
+algorithm's queue."""
 
 
 def control_slug(slug: str) -> str:
-    """Name of the control of a run: the same run without route changes.
+    """Return the name of a run's control, which is the same run without route changes.
 
     >>> control_slug("cubic")
     'cubic-unchanging'
@@ -73,7 +71,7 @@ def control_slug(slug: str) -> str:
 
 
 def ordered_slug(slug: str) -> str:
-    """Name of the same run over a network that keeps the order at route changes.
+    """Return the name of the same run over a network that keeps the order at route changes.
 
     >>> ordered_slug("cubic")
     'cubic-ordered'
@@ -83,18 +81,18 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A group of runs under one condition. All groups have runs with the same names, and claims are checked on each
-    group.
+    """A group of runs under one condition. All groups have runs with the same names, and each group is a test of the
+    claims.
 
-    key: Prefix of the names of the condition's runs; "" for the study's own condition.
-    name: Name of the condition in tables.
-    slugs: Names of the runs in `CORE` that the condition includes.
-    set: Scenario keys that are added to those of each run.
-    example: Scenario that is used instead of the three example scenarios; the keys `TO_NINE_PLANES` and `TO_CAPE_TOWN`
-        then set the second and third path.
-    controls_of: Key of the condition whose runs without route changes are the controls. Another condition's controls
-        have the same queues and the same TCP, but a path whose delay differs by some ms. None: the condition has no
-        controls, and claims that need controls are not checked.
+    key: The prefix of the condition's run names; "" for the study's own condition.
+    name: The name of the condition in tables.
+    slugs: The names of the runs in `CORE` that the condition includes.
+    set: The scenario keys that are added to the keys of each run.
+    example: The scenario that replaces the three example scenarios. The keys `TO_NINE_PLANES` and `TO_CAPE_TOWN` then
+        set the second and third path.
+    controls_of: The key of the condition whose runs without route changes are the controls. Another condition's
+        controls have the same queues and the same TCP, but a path whose delay differs by some ms. None means that the
+        condition has no controls, and claims that need controls are not checked.
     is_stack: True for the three combinations of TCP and links, under which every claim is checked.
     has_ordered: True if its three algorithms are also run over a network that keeps the order (`ORDERED`).
     """
@@ -110,14 +108,14 @@ class Condition:
     has_ordered: bool = False
 
     def runs(self) -> tuple[ExampleRun, ...]:
-        """Runs of the condition, followed by their controls and by runs over a network that keeps the order."""
+        """Return the runs of the condition, then their controls, then the runs that keep the order."""
         mine = tuple(self._run(run) for run in CORE if run.slug in self.slugs)
         controls = tuple(self._control(run) for run in mine) if self.controls_of == self.key else ()
         three = tuple(map(self.slug, ALGORITHMS)) if self.has_ordered else ()
         return (*mine, *controls, *(self._ordered(run) for run in mine if run.slug in three))
 
     def slug(self, slug: str) -> str:
-        """The name of this condition's run among the runs of all conditions.
+        """Return the name of this condition's run among the runs of all conditions.
 
         >>> CLASSIC_TCP.slug("reno"), CONDITIONS[0].slug("reno")
         ('classic-reno', 'reno')
@@ -145,9 +143,9 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""Keys of nodes that switch one by one: the study's emulator changes first the forward routes, in the random order of a
-Go map, and then the routes of the return path (main.go). A `podman exec` is assumed to take 100 ms, since neither paper
-nor code gives its duration."""
+"""The scenario keys of nodes that switch one by one. The study's emulator first changes the forward routes, in the
+random order of a Go map, and then the return routes (main.go). A `podman exec` is assumed to take 100 ms, since neither
+the paper nor the code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(
@@ -182,16 +180,16 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""Conditions in the order of tables. The first condition decides the verdict on a claim."""
+"""The conditions in the order of tables. The first condition decides the verdict on a claim."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
-"""Sysctls of the raised threshold: 300 duplicate ACKs, which is also the limit of Linux's own adaptation."""
+"""The sysctls of the raised threshold: 300 duplicate ACKs, which is also the limit of Linux's own adaptation."""
 RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
-"""`RAISED` as single scenario keys, which are added to the sysctls of the scenario `CLASSIC`."""
+"""The settings `RAISED` as single scenario keys, which are added to the sysctls of the scenario `CLASSIC`."""
 
 THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
-"""Keys of a flow with about 40 packets in flight, so that duplicate ACKs never reach the raised threshold."""
+"""The scenario keys of a flow with about 40 packets in flight."""
 
 THRESHOLD_RUNS = (
     # Default Linux and classic TCP are compared, because RACK in default Linux ignores the threshold once it has seen
@@ -213,19 +211,19 @@ THRESHOLD_RUNS = (
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
-"""Runs for claim 1.19: do 300 duplicate ACKs absorb the reordering, and is a real loss still detected without a
+"""The runs for claim 1.19: do 300 duplicate ACKs absorb the reordering, and is a real loss still detected without a
 timeout?"""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
-"""Link capacities in addition to the study's 100 Mbit/s: a quarter of it, and four times as much."""
+"""The link capacities in addition to the study's 100 Mbit/s: a quarter of it, and four times as much."""
 # In 300 s, a run has ten route updates.
 CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Name of a sender's run over links with the capacity `capacity_mbps`. The run at 100 Mbit/s is the study's own
-    run.
+    """Return the name of a sender's run over links with the capacity `capacity_mbps`. The run at 100 Mbit/s is the
+    study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')
@@ -242,14 +240,14 @@ CAPACITY_RUNS = tuple(
     )
     for capacity_mbps in CAPACITIES_MBPS for sender, label in zip(CAPACITY_SENDERS, ("CUBIC", "BBR"), strict=True)
 )  # fmt: skip
-"""Runs for claim 1.28: are more packets late on faster links?"""
+"""The runs for claim 1.28: are more packets late on faster links?"""
 
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
-    """All runs of the first `samples` conditions, and the runs of claims 1.19 and 1.28.
+    """Return all runs of the first `samples` conditions, and the runs of claims 1.19 and 1.28.
 
-    samples: Number of conditions, from 1 to all of `CONDITIONS`.
-    Returns: Runs with unique names.
+    samples: The number of conditions, from 1 to all of `CONDITIONS`.
+    Returns: The runs, with unique names.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
     # Claim 1.19 compares with CUBIC on classic TCP, which is therefore included even if its condition was not selected.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the directory, resuming, claims and page of the study, on synthetic runs without the guest."""
+"""Tests of the study's directory, resuming, claims and page, on synthetic runs without the guest."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ from support.synthetic.run import write_synthetic_run
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    """A synthetic run with metrics, which the tests copy."""
+    """Write a synthetic run with metrics, which the tests copy."""
     path = write_synthetic_run(tmp_path_factory.mktemp("template") / "run")
     view = Run(path, complete=False)
     metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=1.0).write(path)
@@ -35,7 +35,8 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def made(monkeypatch, template):
-    """Replacement for `run_many` that copies the template with the plan of each job, and records the requested runs."""
+    """Replace `run_many` by a function that copies the template with each job's plan, and records the requested
+    runs."""
     asked = []
 
     def run_many(jobs, *, report, **options):
@@ -66,7 +67,7 @@ def made(monkeypatch, template):
 
 
 def renamed(run, names):
-    """Rename the stations of a run; one of the names contains a blank."""
+    """Rename the stations of a run. One of the names contains a blank."""
 
     def name(value):
         if isinstance(value, list):

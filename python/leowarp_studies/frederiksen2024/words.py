@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of runs as text, for the measured results and the causes of verdicts."""
+"""Texts with the numbers of runs, for the measured results and the causes of verdicts."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""Outcome of a claim about reordering if no reordering occurred: the claim was not tested, which does not count against
-the study."""
+"""The outcome of a claim about reordering if no reordering occurred, so that the claim was not tested."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
-"""Wording that several descriptions of tests contain."""
+"""A wording that several descriptions of tests contain."""
 
 
 def each(values: Mapping[str, float], unit: str, digits: int) -> str:
-    """The numbers of several runs as one text."""
+    """Return the numbers of several runs as one text."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}".rstrip() for slug, value in values.items())
 
 
 def percent(values: Mapping[str, float]) -> str:
-    """The ratios of several runs as one text, in percent."""
+    """Return the ratios of several runs as one text, in percent."""
     return ", ".join(f"{NAMES[slug]} {value:.2%}" for slug, value in values.items())
 
 
 def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
-    """The numbers of several algorithms as one text. If a number is nan because there was nothing to measure, the text
-    is "unknown"."""
+    """Return the numbers of several algorithms as one text. A nan number, for which there was nothing to measure,
+    becomes "unknown"."""
     return ", ".join(
         f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
         for slug, value in values.items()
@@ -39,23 +38,23 @@ def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
 
 
 def yes(value: bool) -> str:
-    """A truth value as text."""
+    """Return a truth value as text."""
     return "yes" if value else "no"
 
 
 def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Text with the TCP counters of the senders in several runs."""
+    """Return the TCP counters of the senders in several runs as a text."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
 
 
 def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
-    """Text that explains a verdict: number of bins with low goodput, by the event before them."""
+    """Return the number of bins with low goodput, by the event before them, as a text that explains a verdict."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
 def changes_text(sample: Sample) -> str:
-    """Text that explains a verdict: number of route changes by scenario, and their late, retransmitted and lost
-    packets."""
+    """Return the number of route changes by scenario, with their late, retransmitted and lost packets, as a text that
+    explains a verdict."""
     parts = []
     for slug in SCENARIOS:
         changes = sample[slug].changes
@@ -70,8 +69,8 @@ def changes_text(sample: Sample) -> str:
 
 
 def reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Text that explains a verdict: number of changes with late packets, and retransmissions after them, by
-    algorithm."""
+    """Return the number of changes with late packets, and the retransmissions after them, by algorithm, as a text that
+    explains a verdict."""
     parts = []
     for slug in slugs:
         changes = ev.disturbed(sample[slug])

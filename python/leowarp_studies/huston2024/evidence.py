@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, explanations, figures and tables of several claims use, mainly counts that explain a session's
-result."""
+"""Numbers that tests, explanations, figures and tables of several claims use. Most numbers are counts that explain a
+session's result."""
 
 from __future__ import annotations
 
@@ -19,44 +19,46 @@ from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
 from leowarp_studies.huston2024.variants import BY_NAME
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
+"""The data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
     NO_LOSS: "no loss (mark, or end of slow start)",
 }  # fmt: skip
-"""Name of each kind of loss in texts and legends."""
+"""The name of each kind of loss in texts and legends."""
 
 
 def at_peak(frames: Frames) -> pd.DataFrame:
-    """Sessions at peak hours."""
+    """Return the sessions at peak hours."""
     rows: pd.DataFrame = frames["sessions"]
     return rows[rows["preset"] == PEAK]
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column, with its interval; unknown if the variant has no rows.
+    """Return the median over seeds of a variant's column, with its interval. The median is unknown if the variant has
+    no rows.
 
     rows: One row per seed and variant, for one preset.
-    column: A column of numbers; missing values are left out.
+    column: The name of a column of numbers. Missing values are left out.
     """
     return middle(rows.loc[rows["variant"] == variant, column])
 
 
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of a variant's goodput in bit/s. Goodput counts the bytes that arrive in order at the receiver,
-    over the whole session."""
+    """Return the median over seeds of a variant's goodput in bit/s. Goodput counts the bytes that arrive in order at
+    the receiver, over the whole session."""
     rows: pd.DataFrame = frames["sessions"]
     return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
-    """Median over seeds of the payload rate that the downlink could have carried, as a mean over each session."""
+    """Return the median over seeds of the payload rate that the downlink could have carried, as a mean over each
+    session."""
     return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
 
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of goodput as a share of the session's own capacity."""
+    """Return the median over seeds of goodput as a share of the session's own capacity."""
     # The share is computed for each seed, because capacity differs more between seeds than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
@@ -65,8 +67,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of one arbitrary variant at a preset. They show the path's capacity and reconfigurations, which are equal
-    for all variants.
+    """Return the traces of one arbitrary variant at a preset. All variants have the same path capacity and
+    reconfigurations.
     """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
@@ -75,7 +77,7 @@ def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
 
 
 def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Number of lost packets per session by kind of loss, as a mean over seeds.
+    """Return the number of lost packets per session by kind of loss, as a mean over seeds.
 
     Returns: Packets per session, for each of `KINDS`.
     """
@@ -83,7 +85,7 @@ def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Number of window cuts per session by the kind of loss that caused them, as a mean over seeds."""
+    """Return the number of window cuts per session by the kind of loss that caused them, as a mean over seeds."""
     return {
         kind: float(np.mean([int((trace.cuts["kind"] == kind).sum()) for trace in traces]))
         for kind in (*KINDS, NO_LOSS)
@@ -91,14 +93,15 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """Recovery of windows after cuts, as numbers by name. `cuts` is the number of cuts per session. `grown_ratio` is
-    the share of windows that recovered before the next cut or the end, and `grown_p50_s` is the median time of their
-    recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after a cut.
+    """Return numbers about the recovery of windows after cuts, by name. `cuts` is the number of cuts per session.
+    `grown_ratio` is the share of windows that recovered before the next cut or the end. `grown_p50_s` is the median
+    time of their recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after
+    a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
     `needed_p50_s` is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
-    traces: Sessions of one variant at one preset.
+    traces: The sessions of one variant at one preset.
     """
     # The cuts of all sessions are pooled, because one session has too few cuts for medians.
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
@@ -122,7 +125,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """One sentence of counts that explains the result of a loss-based session."""
+    """Return a sentence of counts that explains the result of a loss-based session."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
@@ -138,8 +141,8 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """Text that explains the result of BBR sessions, which have no cuts. The text compares BBR's bandwidth estimate
-    with the link's capacity.
+    """Return a text that explains the result of BBR sessions, which have no cuts. The text compares BBR's bandwidth
+    estimate with the link's capacity.
 
     `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it remains high for some time after the capacity falls.
     """
@@ -155,7 +158,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 
 
 def estimate_ratio(trace: Trace) -> np.ndarray:
-    """BBR's estimate divided by the capacity, at the middle of each bin. Bins without an estimate are left out.
+    """Return BBR's estimate divided by the capacity, at the middle of each bin. Bins without an estimate are left out.
 
     Returns: float64 array, in which 1 means that the estimate equals the capacity. The array is empty for congestion
         controls without an estimate.
@@ -172,7 +175,7 @@ def estimate_ratio(trace: Trace) -> np.ndarray:
 
 
 def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Text with the kernel counters of a variant's sessions, as medians over seeds."""
+    """Return a text with the kernel counters of a variant's sessions, as medians over seeds."""
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[rows["preset"] == preset]
 
@@ -189,17 +192,17 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Among the cuts caused by losses, the share that follows exactly one lost packet. NewReno repairs the loss of a
-    single packet as fast as SACK does."""
+    """Return the share of cuts by loss that follow exactly one lost packet. NewReno repairs the loss of a single packet
+    as fast as SACK does."""
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
 
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
-    """Ratio of two variants, paired by seed, as a median over seeds.
+    """Return the ratio of two variants, paired by seed, as a median over seeds.
 
-    one, other: Names of the variants.
-    column: Column to compare; rows in which `other` has 0 are left out.
+    one, other: The names of the variants.
+    column: The column to compare. Rows in which `other` has 0 are left out.
     Returns: The ratio of `one` to `other`.
     """
     rows: pd.DataFrame = frames["sessions"]
@@ -207,7 +210,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
-    """Text about the end of slow start in these sessions: its cause, its time, and the windows."""
+    """Return a text about the end of slow start in these sessions: its cause, its time, and the windows."""
     # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start, so sessions are counted by
     # cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
@@ -222,7 +225,7 @@ def slow_start_ends(traces: Sequence[Trace]) -> str:
 
 
 def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Text about the growth of windows after timeouts, and about the share of time in which sessions repaired
+    """Return a text about the growth of windows after timeouts, and about the share of time in which sessions repaired
     losses."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
@@ -239,20 +242,20 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def label(variant: str) -> str:
-    """Name of a variant in figures and tables."""
+    """Return the name of a variant in figures and tables."""
     return BY_NAME[variant].label
 
 
 def slot_means_bps(
     trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
 ) -> list[tuple[float, float]]:
-    """Mean values in the first and in the second half of each slot, without the settling time at the beginning of the
-    slot. The first slot begins at 0.
+    """Return mean values in the first and in the second half of each slot. The settling time at the beginning of the
+    slot is left out. The first slot begins at 0.
 
     A slot is left out if it has less than 6 s after the settling time.
 
-    settle_s: Length of the settling time in seconds.
-    between: Function that computes the mean between two times; default: the mean goodput.
+    settle_s: The length of the settling time in seconds.
+    between: The function that computes the mean between two times; default: the mean goodput.
     Returns: list of (float, float), one pair per slot: mean in bit/s over the first half, and over the second half.
     """
     mean = between or trace.between
@@ -268,10 +271,10 @@ def slot_means_bps(
 
 @dataclass(frozen=True)
 class Moves:
-    """Relative changes of BBR's estimate from one value to the next.
+    """The relative changes of BBR's estimate from one value to the next.
 
-    across, within: float64 arrays. Changes from one slot to the next, and changes from the first to the second half of
-        a slot; 0.1 means 10 %.
+    across, within: float64 arrays. The changes from one slot to the next, and the changes from the first to the second
+        half of a slot; 0.1 means 10 %.
     """
 
     across: np.ndarray
@@ -279,22 +282,22 @@ class Moves:
 
     @property
     def known(self) -> bool:
-        """True if there is at least one change of each kind."""
+        """Return true if there is at least one change of each kind."""
         return len(self.across) > 0 and len(self.within) > 0
 
     def revised(self, limit_ratio: float) -> float:
-        """Share of reconfigurations at which the estimate changes by at least `limit_ratio`."""
+        """Return the share of reconfigurations at which the estimate changes by at least `limit_ratio`."""
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Text with the median change across a reconfiguration and the median change within a slot."""
+        """Return a text with the median change across a reconfiguration and the median change within a slot."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
 
 
 def estimate_moves(traces: Sequence[Trace]) -> Moves:
-    """Relative changes of BBR's bandwidth estimate, over all sessions."""
+    """Return the relative changes of BBR's bandwidth estimate, over all sessions."""
     across, within = [], []
     for trace in traces:
         slots = slot_means_bps(trace, between=trace.estimate_between)
@@ -305,9 +308,9 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 
 
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
-    """Difference between two variants, paired by seed, as a median over seeds.
+    """Return the difference between two variants, paired by seed, as a median over seeds.
 
-    Differences are used for counts that may be 0, because a ratio to 0 is undefined.
+    A count may be 0, and a ratio to 0 is undefined, so counts need a difference.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)
@@ -315,6 +318,6 @@ def difference(frames: Frames, one: str, other: str, column: str, preset: str = 
 
 
 def _counted(counts: Mapping[str, float]) -> str:
-    """Text with the counts by kind of loss; kinds with a count of 0 are left out."""
+    """Return a text with the counts by kind of loss. Kinds with a count of 0 are left out."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

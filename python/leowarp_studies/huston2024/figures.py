@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 9, reproduced; and leowarp's figures for the table and for causes."""
+"""The reproduced figures 2 to 9 of the study, and leowarp's figures for the table and for causes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from leowarp_studies.huston2024.rules import Rules
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason.
 
-    frames: Data sets by name.
-    folder: Folder for the figures; created if missing.
+    frames: The data sets by name.
+    folder: The folder for the figures, which is created if missing.
     """
     return drawing.draw(KINDS, frames, folder, rules)
 
@@ -35,8 +35,8 @@ _SESSION = (
 
 
 def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Kind:
-    """A figure of one session over time. `figure` is the study's figure of this session; empty if the study has
-    none."""
+    """Return a figure of one session over time. `figure` is the study's figure of this session, or empty if the study
+    has none."""
     title = f"{figure}: {name}" if figure else name
 
     def drawn(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -72,4 +72,4 @@ KINDS: Sequence[Kind[Rules]] = (
          f"they are made from, same seeds, by how much too late they take the reconfigurations to be; {HOW}.",
          ("phases", "sessions"), table.wrong_phase),
 )  # fmt: skip
-"""Figures in the order of the page."""
+"""The figures in the order of the page."""

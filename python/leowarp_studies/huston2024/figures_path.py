@@ -19,11 +19,11 @@ from leowarp_studies.huston2024.claims.path import STUDY_BPS
 from leowarp_studies.huston2024.rules import Rules
 
 DIRECTIONS = {"down": BEFORE, "up": AFTER}
-"""Colour of each direction of a capacity test."""
+"""The colour of each direction of a capacity test."""
 
 
 def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: each capacity test over time, and the distribution of the tests, with the study's median and
+    """Draw figure 2: each capacity test over time, and the distribution of the tests, with the study's median and
     extremes."""
     rows: pd.DataFrame = frames["capacity"]
     test = (
@@ -51,8 +51,7 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
-    """Draw the empirical distribution of one direction's tests in Mbit/s. The rates are on the vertical axis, as in the
-    neighbouring panel."""
+    """Draw the empirical distribution of one direction's tests in Mbit/s."""
     ordered = np.sort(values)
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:
@@ -62,15 +61,15 @@ def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> Non
 
 
 def pings(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3: round-trip time of each probe of one flood ping, with marks for lost probes."""
+    """Draw figure 3: the round-trip time of each probe of one flood ping, with marks for lost probes."""
     return figure(frames["flood_view"], "ping")
 
 
 def handover(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4: the reconfiguration with the largest round-trip time."""
+    """Draw figure 4: the reconfiguration with the largest round-trip time."""
     return figure(frames["flood_view"], "ping_change")
 
 
 def between(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 5: the same pings without the second around each reconfiguration."""
+    """Draw figure 5: the same pings without the second around each reconfiguration."""
     return figure(frames["flood_view"], "ping_slots")

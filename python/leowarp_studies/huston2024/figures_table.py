@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the table of all variants. Two further figures show how results depend on isolated loss, and on an error
-of the schedule that senders assume."""
+"""Figures of the table of all variants. Two further figures show how results depend on isolated loss, and on errors of
+the assumed schedule."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ DOTS = ("o", "s", "^", "D")
 class Column:
     """A column of the table.
 
-    name: Column of the data set.
-    frame: Name of the data set: "sessions" or "beside".
-    scale: Factor for the values; for example, 1e-6 converts bit/s to Mbit/s.
-    heading, short: Heading in the table, and label below a panel of the figure; both include the unit.
-    digits: Digits after the decimal point in the table.
+    name: The column of the data set.
+    frame: The name of the data set: "sessions" or "beside".
+    scale: The factor for the values. For example, 1e-6 converts bit/s to Mbit/s.
+    heading, short: The heading in the table, and the label below a panel of the figure. Both include the unit.
+    digits: The number of digits after the decimal point in the table.
     """
 
     name: str
@@ -52,14 +52,13 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""Columns of the table, which is leowarp's own: the study has no table and gives no numbers for its proposals."""
+"""The columns of the table, which is leowarp's own. The study has no table and gives no numbers for its proposals."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
-"""Columns that the figure shows; `recovered_ratio` and `jain_index` are only in the table."""
+"""The columns that the figure shows."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """Value of a cell of the table. Columns about sessions that share the path with another flow have values only at
-    peak."""
+    """Return the value of a cell of the table. Columns about two flows on one path have values only at peak."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
@@ -68,7 +67,7 @@ def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str
 
 
 def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure of the table: one panel per column and one row per variant, with median and interval."""
+    """Draw the figure of the table: one panel per column and one row per variant, with median and interval."""
     shown = [variant for variant in VARIANTS if cell_of(frames, COLUMNS[0], variant.name).known]
     if not shown:
         raise TraceError("there is no session at peak")
@@ -94,7 +93,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
-    """Right end of a panel: the largest finite end of an interval."""
+    """Return the right end of a panel: the largest finite end of an interval."""
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
@@ -119,18 +118,17 @@ def _dot(axes: Axes, place: float, value: Middle, column: Column, variant: str, 
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """Text below a figure about the number of seeds."""
+    """Return a text below a figure about the number of seeds."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"{count} seeds"
 
 
 _FAR = 1e6
-"""Intervals that end at infinity are drawn to this value, outside every axis. An interval ends at infinity if windows
-never recovered."""
+"""The value outside every axis at which infinite intervals end."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput as a function of isolated loss. Zero loss is drawn at the left end of the logarithmic axis."""
+    """Draw goodput as a function of isolated loss. Zero loss is drawn at the left end of the logarithmic axis."""
     rows: pd.DataFrame = frames["losses"]
     drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -158,7 +156,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Gain of handover-aware senders as a function of the error of the schedule that they assume."""
+    """Draw the gain of handover-aware senders as a function of the error of the assumed schedule."""
     rows: pd.DataFrame = frames["phases"]
     drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()

@@ -23,17 +23,17 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
     "isolated": {"color": "#D55E00", "marker": "x"},
     "other": {"color": "#000000", "marker": "+"},
 }
-"""Series have different marker shapes and colours, so that they can be distinguished in a grey print."""
+"""The marker shape and colour of each series, which also differ in a grey print."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
-"""Hatching of the bars of `cuts`, so that they can be distinguished in a grey print."""
+"""The hatching of the bars of `cuts`, which also differs in a grey print."""
 _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
-    """Goodput and capacity over time, and below them the window with the losses that cut it.
+    """Draw goodput and capacity over time, and below them the window with the losses that cut it.
 
-    frames: Its data set `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
+    frames: The data sets. `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
     Raises TraceError if the data set has no session of this variant and preset.
     """
     trace: Trace | None = frames["shown"].get((variant, preset))
@@ -80,8 +80,8 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Window cuts per session by cause, for the loss-based variants: the study's own congestion controls, the cures,
-    and CUBIC without SACK."""
+    """Draw the window cuts per session by cause, for the loss-based variants: the study's own congestion controls, the
+    cures, and CUBIC without SACK."""
     # BBR does not change its threshold at a loss, so it has no cuts (see `traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
     # Bars are sorted by preset first, so that the bars of variants at one preset are adjacent.

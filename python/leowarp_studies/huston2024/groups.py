@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that several of the study's groups of runs have in common: scenarios, hours, seeds."""
+"""The settings that several of the study's groups of runs have in common: scenarios, hours, seeds."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""Name of the sessions at peak without isolated loss, used in place of a preset's name."""
+"""The name of the sessions at peak without isolated loss, used in place of a preset's name."""
 
 DURATION_S = 60
-"""Length of every TCP session in s; it contains four reconfigurations."""
+"""The length of every TCP session in s. A session contains four reconfigurations."""
 
 LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 NO_LOSS = dict.fromkeys(LOSS_KEYS, "0 %")
-"""Keys that set isolated loss to 0 in both directions, so that only handovers cause losses. In the direction of ACKs,
-isolated loss has little effect, because a lost ACK costs little."""
+"""The scenario keys that set isolated loss to 0 in both directions, so that only handovers cause losses. In the
+direction of ACKs, isolated loss has little effect, because a lost ACK costs little."""
 
 
 def few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter that selects the runs of a quick reproduction: those with the first `count` seeds."""
+    """Return a filter that selects the runs with the first `count` seeds, for a quick reproduction."""
     return lambda values, seed: seed <= count
 
 
 def content(name: str, scenario: str, parameters: dict[str, Any], seeds: int | None) -> dict[str, Any]:
-    """Content of a study file. If `seeds` is None, the parameters set the seed of each run."""
+    """Return the content of a study file. If `seeds` is None, the parameters set the seed of each run."""
     made = {"name": name, "scenario": scenario, "set": {}, "parameters": dict(parameters)}
     return made if seeds is None else made | {"seeds": {"first": 1, "count": seeds}}

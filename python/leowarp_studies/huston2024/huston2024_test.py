@@ -348,8 +348,7 @@ def test_all_figures_are_drawn(as_the_study_says, svg_alone, tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """Replacement for `run_study` without a guest, which returns no rows: the tests check how `make` uses the
-    results."""
+    """Replace `run_study` by a function without a guest that returns no rows."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: the study engine makes groups of runs, from whose data sets and traces claims and figures
-are computed."""
+"""The reproduction of the study. The study engine makes groups of runs, and claims and figures use their data sets and
+traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from leowarp_studies.huston2024.rules import Rules
 from leowarp_studies.huston2024.traces import Trace, trace_of
 
 OPTIONS = ("quick", "scheduler", "path", "capacity")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "A transport protocol's view of Starlink, re-made"
 LEAD = (
@@ -38,20 +38,20 @@ LEAD = (
 )
 
 TABLE = "table.csv"
-"""File beside the page with the table of all variants, for programs."""
+"""The file beside the page with the table of all variants, for programs."""
 TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""Groups of sessions whose traces claims use. The value is the preset of all sessions of the group; "" if each session
-has its own preset."""
+"""The groups of sessions whose traces claims use. The value is the preset of all sessions of the group, or "" if each
+session has its own preset."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
-"""Groups of which complete run directories are stored."""
+"""The groups of which complete run directories are stored."""
 SHOWN_BIN_NS = 200_000_000
-"""Bin width in ns of the sessions that figures 6 to 9 show."""
+"""The bin width in ns of the sessions that figures 6 to 9 show."""
 PROGRAMS = Path("programs") / "programs.csv"
-"""Results of the study `programs`, in a directory beside this study's own."""
+"""The results of the study `programs`, in a directory beside this study's own."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -64,11 +64,11 @@ def make(
     path: Path | str | None = None,
     capacity: Path | str | None = None,
 ) -> Material:
-    """Make the missing runs and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures (see `leowarp.study.Room`).
 
-    quick: True for a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
-    scheduler: Address of a Dask scheduler.
-    path, capacity: Files with the recording of a dish, and with its capacity. If a recording is given, the sessions run
+    quick: True means a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    scheduler: The address of a Dask scheduler.
+    path, capacity: The files with the recording of a dish, and with its capacity. With a recording, the sessions run
         over a replay of the recording instead of over the profile.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
@@ -127,12 +127,12 @@ CLAIM_FRAMES = {
     "shared": tuple(questions.shared_name(customers) for customers in questions.CUSTOMERS),
     "programs": (),
 }
-"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""The data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 
 def why_not(kernel: str) -> str | None:
-    """Reason why the runs on an optional kernel are left out, with the command that builds the kernel; None if the
-    kernel is built."""
+    """Return the reason why the runs on an optional kernel are left out, with the command that builds the kernel. None
+    means that the kernel is built."""
     try:
         if is_built(kernel_of(kernel)):
             return None
@@ -142,8 +142,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Add the rows of the study `programs` if its results are beside this study's. If those results do not exist,
-    return the command that makes them, by data set."""
+    """Add the rows of the study `programs` if its results are beside this study's results. Otherwise, return the
+    command that makes the results, by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -155,7 +155,7 @@ def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
 def _sections(
     parts: tuple[Part, ...], rows: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], folder: Path
 ) -> list[Section]:
-    """Further sections of the page. The rows of the tables are also written to `TABLE`."""
+    """Return further sections of the page. The rows of the tables are also written to `TABLE`."""
     sections = [Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, folder)),
                 Section("data", "Data", _data_section(parts))]  # fmt: skip
     # The table of all variants has columns from both data sets.
@@ -168,12 +168,12 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Data sets for claims and figures, by name. A group is left out if all its runs failed.
+    """Return the data sets for claims and figures, by name. A group is left out if all its runs failed.
 
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
         `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    Returns view: Any run whose directory is stored; the kernel's name is read from it.
+    Returns view: A run whose directory is stored, for the kernel's name.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}
@@ -214,7 +214,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Data sets that are tables; some of them may have no rows."""
+    """Return the data sets that are tables."""
     found = {
         "sessions": results.joined([results.sessions(rows[name], preset or groups.PEAK)
                                     for name, preset in (TRACED | dict.fromkeys(UNTRACED, "")).items()
@@ -233,8 +233,8 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
-    """Traces by condition. The dict is empty unless every condition has traces, because claims compare conditions with
-    each other."""
+    """Return the traces by condition. The dict is empty unless every condition has traces, because claims compare
+    conditions with each other."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))
@@ -242,14 +242,14 @@ def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Tra
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Rows of runs whose directories are stored, each with its run, sorted by seed."""
+    """Return the rows of runs whose directories are stored, each with its run, sorted by seed."""
     # Because of the sorting, figures show the same session whatever the order of rows in the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
+    """Return texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(
@@ -260,7 +260,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section(parts: tuple[Part, ...]) -> str:
-    """HTML section that says where the results are."""
+    """Return an HTML section about the places of the results."""
     note = (
         f'The table of all variants with its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."

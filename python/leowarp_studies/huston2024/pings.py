@@ -18,19 +18,19 @@ S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""Length in ns of the windows before and after a reconfiguration. A rise of the RTT is searched after the
-reconfiguration; losses are counted before and after it."""
+"""The length in ns of the windows before and after a reconfiguration. A rise of the RTT is searched after the
+reconfiguration. Losses are counted before and after it."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""Maximum times in ns from a probe to the next reconfiguration, and from a reconfiguration to a probe. The time without
-replies is measured with the probes within these times."""
+"""The maximum times in ns from a probe to the next reconfiguration, and from a reconfiguration to a probe. The time
+without replies is measured with the probes within these times."""
 
 
 @dataclass(frozen=True)
 class Pings:
-    """Probes and reconfigurations of a run with pings.
+    """The probes and reconfigurations of a run with pings.
 
-    changes_ns: int64 array, sorted. Times of the reconfigurations.
+    changes_ns: int64 array, sorted. The times of the reconfigurations.
     """
 
     seed: int
@@ -39,16 +39,16 @@ class Pings:
     end_ns: int
 
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
-        """Round-trip times of the replies to probes sent in [start, end).
+        """Return the round-trip times of the replies to probes sent in [start, end).
 
-        Returns: float64 array. Values are in the order of sending; lost probes are left out.
+        Returns: float64 array. Values are in the order of sending, without lost probes.
         """
         delay_ns = self.probes.between(start_ns, end_ns).delay_ns
         return delay_ns[~np.isnan(delay_ns)] / MS
 
 
 def pings_of(run: Run) -> Pings:
-    """Probes and reconfigurations of the first ping flow in a run whose directory is stored."""
+    """Return the probes and reconfigurations of the first ping flow in a run whose directory is stored."""
     flow = run.probe_flows[0]
     plan, changes = run.observed_plan.flows[flow], run.numbers.route_changes
     mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
@@ -62,11 +62,11 @@ def pings_of(run: Run) -> Pings:
 class Handover:
     """One reconfiguration as observed by pings.
 
-    before_ms: Median round-trip time in the second before the reconfiguration.
-    highest_ms: Largest round-trip time in the window after the reconfiguration.
-    lost_pkts: Number of unanswered probes that were sent in the windows before and after the reconfiguration.
-    gap_ms: Longest time between two successive replies to probes sent around the reconfiguration. The gap is nan if one
-        of the probes around the reconfiguration was lost.
+    before_ms: The median round-trip time in the second before the reconfiguration.
+    highest_ms: The largest round-trip time in the window after the reconfiguration.
+    lost_pkts: The number of unanswered probes in the windows before and after the reconfiguration.
+    gap_ms: The longest time between two successive replies to probes around the reconfiguration. The gap is nan if one
+        of these probes was lost.
     """
 
     t_ns: int
@@ -77,16 +77,16 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """Largest round-trip time after the reconfiguration minus the round-trip time before it."""
+        """Return the largest round-trip time after the reconfiguration minus the round-trip time before it."""
         return self.highest_ms - self.before_ms
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
-    """One result per reconfiguration. A reconfiguration is left out if there are no replies in the second before it, or
-    in the window after it.
+    """Return one result per reconfiguration. A reconfiguration is left out if there are no replies in the second before
+    it, or in the window after it.
 
-    around_ns: Length of the window after a reconfiguration. Losses are counted in two windows of this length: before
-        and after the reconfiguration.
+    around_ns: The length of the window after a reconfiguration. Losses are counted in two windows of this length,
+        before and after the reconfiguration.
     """
     seen = []
     for t_ns in pings.changes_ns.tolist():
@@ -113,22 +113,22 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
 
 
 def found_schedule(pings: Pings) -> Schedule | None:
-    """Period and phase of the reconfigurations, derived from round-trip times and losses with the method of `leowarp
-    timeline describe`. None if the pings show no period.
+    """Return the period and phase of the reconfigurations, from round-trip times and losses, as `leowarp timeline
+    describe` finds them. None means that the pings show no period.
     """
     measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
     return describe(measurement).schedule
 
 
 def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
-    """Start and end, in ns, of each slot of the schedule that lies completely within the run."""
+    """Return the start and end, in ns, of each slot of the schedule that lies completely within the run."""
     borders = schedule.instants_ns(0, pings.end_ns + 1).tolist()
     return list(itertools.pairwise(borders))
 
 
 def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """Smallest round-trip time of each second of each slot. The first second of a slot is left out, because it contains
-    the handover.
+    """Return the smallest round-trip time of each second of each slot. The first second of a slot is left out, because
+    it contains the handover.
 
     Seconds without a reply are left out.
 
@@ -143,11 +143,10 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 
 
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
-    """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
+    """Return the absolute difference of successive round-trip times within a slot.
 
-    from_ns: Time after a reconfiguration during which RTTs are left out; 0 includes the handovers.
-    Returns: float64 array. Values are in ms. If a probe was lost, the difference is that between the replies before and
-        after it.
+    from_ns: The time after a reconfiguration in which RTTs are left out; 0 includes the handovers.
+    Returns: float64 array. Values are in ms. At a lost probe, the replies before and after it are compared.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []

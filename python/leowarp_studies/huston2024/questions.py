@@ -2,8 +2,8 @@
 """Runs that answer questions of the study: what causes the peak, why BBR does well, and what effect HyStart and jitter
 have.
 
-Each group changes one property of the profile. The runs use the seeds of the study's other groups, so that they have
-the same paths and can be compared.
+Each group changes one property of the profile. The runs use the seeds of the study's other groups, so that the paths
+are the same.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from leowarp.study.parts import Part
 from leowarp_studies.huston2024.groups import NO_LOSS, OFF_PEAK, PEAK, TCP_SCENARIO, content, few_seeds
 
 SHARED_SEEDS = CONDITION_SEEDS = 6
-"""Smallest number of seeds for which the range from the smallest to the largest value contains the median with 95 %
-confidence."""
+"""The smallest number of seeds for which the range of the values contains the median with 95 % confidence."""
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""Numbers of flows with which other customers use the link. The study does not state the number of flows. With 4 or 5
-flows of other customers, a fair share of about 250 Mbit/s would be the 45 Mbit/s that the study measured."""
+"""The numbers of flows with which other customers use the link. The study does not state the number of flows. With 4 or
+5 flows of other customers, a fair share of about 250 Mbit/s would be the 45 Mbit/s that the study measured."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
@@ -30,18 +29,18 @@ STILL = {
     "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
     "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
 }
-"""Properties of the path that can be constant, each with the keys that make it constant."""
+"""The properties of the path that can be constant, each with the scenario keys that make it constant."""
 _VARIES: dict[str, Any] = {
     "access.capacity_spread": "20 %", "access.wander": "8 %", "access.modulation": "12 %",
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The profile's own values of the keys in `STILL`."""
+"""The profile's own values of the scenario keys in `STILL`."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""Two variants of CUBIC without jitter: without jitter, round trips are shorter by the mean of the jitter, 12.7 ms. The
-second variant has a base RTT that is 12.7 ms longer, so its mean round trip is unchanged."""
+"""The two variants of CUBIC without jitter. Without jitter, round trips are shorter by the mean of the jitter, 12.7 ms.
+The second variant has a base RTT that is 12.7 ms longer, so its mean round trip is unchanged."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
@@ -49,7 +48,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """Name of a condition in the results.
+    """Return the name of a condition in the results.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -58,18 +57,18 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """All eight conditions: for each name, the properties of the path that are constant."""
+    """Return all eight conditions: for each name, the properties of the path that are constant."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups of runs."""
+    """Return all groups of runs."""
     return _hystart(), _jitter(), _conditions(), *(_shared(count) for count in CUSTOMERS)
 
 
 def shared_name(customers: int) -> str:
-    """Name of the group with this number of flows of other customers.
+    """Return the name of the group with this number of flows of other customers.
 
     >>> shared_name(4)
     'shared-4'
@@ -78,7 +77,7 @@ def shared_name(customers: int) -> str:
 
 
 def _hystart() -> Part:
-    """CUBIC at peak without HyStart, to test whether HyStart causes the first peak."""
+    """Return a group with CUBIC at peak without HyStart, which tests whether HyStart causes the first peak."""
     made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
     made["keep"] = {"runs": "all"}
@@ -86,8 +85,7 @@ def _hystart() -> Part:
 
 
 def _jitter() -> Part:
-    """CUBIC without jitter, with and without isolated loss. The corresponding sessions with jitter are in other
-    groups."""
+    """Return a group with CUBIC without jitter, with and without isolated loss."""
     made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
     keys = ("access.base_rtt_min", "access.base_rtt_max")
@@ -101,7 +99,8 @@ def _jitter() -> Part:
 
 
 def _conditions() -> Part:
-    """BBR over paths whose capacity, base delay and jitter each vary or are constant, in all combinations."""
+    """Return a group with BBR over paths whose capacity, base delay and jitter each vary or are constant, in all
+    combinations."""
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
@@ -114,7 +113,8 @@ def _conditions() -> Part:
 
 
 def _shared(customers: int) -> Part:
-    """CUBIC and BBR beside CUBIC flows of other customers, with the isolated loss of off-peak hours."""
+    """Return a group with CUBIC and BBR beside CUBIC flows of other customers, with the isolated loss of off-peak
+    hours."""
     made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
     made["set"] |= {"access.preset": OFF_PEAK}
     for number in range(1, customers + 1):

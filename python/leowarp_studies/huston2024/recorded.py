@@ -38,17 +38,17 @@ from leowarp_studies.huston2024.variants import (
 
 SCENARIO = "measured-path.toml"
 LINK = ("r0", "r1")
-"""Nodes at the ends of the link whose capacity is the replay's downlink capacity."""
+"""The nodes at the ends of the link whose capacity is the replay's downlink capacity."""
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
-"""Time in ns that the recording must continue after the last window, because packets sent at the window's end still
-need a path."""
+"""The time in ns that the recording must continue after the last window. Packets sent at the window's end still need a
+path."""
 
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
 FRAMES = ("sessions", "traces", "beside", "bbr3", "aware")
-"""Data sets that exist for claims if the sessions run over a recording."""
+"""The data sets that exist for claims if the sessions run over a recording."""
 NOT_ASKED = "over a recording the claims about TCP are judged, and not those that need the profile or two hours of it"
 
 
@@ -56,9 +56,9 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: File with the delays; and file with the capacity, if it is a separate file.
-    starts_ns: Start of each window on the recording's clock.
-    schedule: Schedule of the reconfigurations that was found in the recording; None if no period was found.
+    path, capacity: The file with the delays, and the file with the capacity, if it is a separate file.
+    starts_ns: The start of each window on the recording's clock.
+    schedule: The schedule of the reconfigurations in the recording. None means that no period was found.
     """
 
     path: Path
@@ -68,17 +68,17 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Name of the recording in the list of samples on which claims are checked."""
+        """Return the name of the recording in the list of samples on which claims are checked."""
         return f"the recording {self.path.name}"
 
     def changes_ns(self, start_ns: int) -> np.ndarray:
-        """Times of the reconfigurations in the window that begins at `start_ns`, on the run's clock."""
+        """Return the times of the reconfigurations in the window that begins at `start_ns`, on the run's clock."""
         if self.schedule is None:
             return np.zeros(0, dtype="int64")
         return self.schedule.instants_ns(start_ns, start_ns + DURATION_S * S) - start_ns
 
     def phase_ns(self, start_ns: int) -> int:
-        """Time of the first reconfiguration in the window that begins at `start_ns`, on the run's clock."""
+        """Return the time of the first reconfiguration in the window that begins at `start_ns`, on the run's clock."""
         assert self.schedule is not None, "handover-aware variants need a schedule"
         return (self.schedule.phase_ns - start_ns) % self.schedule.period_ns
 
@@ -111,13 +111,12 @@ def read(path: Path | str, capacity: Path | str | None) -> Recording:
 
 
 def capacity_alone() -> ScenarioError:
-    """The error for a capacity file that is given without a recording."""
+    """Return the error for a capacity file without a recording."""
     return ScenarioError("--capacity says what a recording could carry, and none is given", hint="add --path FILE")
 
 
 def _span_ns(found: Measurement) -> tuple[int, int]:
-    """Two times in ns: the first whole second at which all series have begun, and the time at which the first of the
-    series ends."""
+    """Return the first whole second at which all series have begun, and the earliest end of a series, in ns."""
     series = [one for one in found.series.values() if len(one)]
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")
@@ -127,7 +126,7 @@ def _span_ns(found: Measurement) -> tuple[int, int]:
 
 
 def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
-    """All groups of runs for a recording. Without a schedule, only groups that need no schedule are included."""
+    """Return all groups of runs for a recording. Without a schedule, only groups that need no schedule are included."""
     wanted = (*MAIN, *CURES, *PROPOSALS, *(BY_NAME[name] for name in OTHERS))
     if recording.schedule is None:
         wanted = tuple(variant for variant in wanted if not variant.congestion_control.endswith("_handover"))
@@ -147,7 +146,7 @@ def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
 
 
 def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant], *, beside: bool) -> Part:
-    """A group of runs: each variant in each window."""
+    """Return a group of runs: each variant in each window."""
     made = content(name, SCENARIO, {}, 1)
     made["set"] |= {
         "run.duration": f"{DURATION_S} s", "measured.file": str(recording.path), "measured.queue": "5000 pkts",
@@ -179,11 +178,11 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 
 
 def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Data sets by the names that claims use. The column `seed` has the number of the window, and the only preset has
-    the name peak.
+    """Return the data sets by the names that claims use. The column `seed` has the number of the window, and the only
+    preset has the name peak.
 
     Returns frames: The data sets of `FRAMES` that have runs.
-    Returns view: Any of the runs.
+    Returns view: One of the runs.
     """
     numbered = {name: _numbered(recording, mine) for name, mine in rows.items()}
     traces: dict[tuple[str, str], list[Trace]] = {}
@@ -214,14 +213,14 @@ def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path)
 
 
 def _numbered(recording: Recording, rows: pd.DataFrame) -> pd.DataFrame:
-    """The successful rows; `seed` is the number of their window, from 1."""
+    """Return the successful rows. The column `seed` is the number of the window, from 1."""
     good = rows[rows["status"] == "ok"]
     window = {start_ns: number for number, start_ns in enumerate(recording.starts_ns, 1)}
     return good.assign(seed=good["start_ns"].map(window)).sort_values("seed", kind="stable")
 
 
 def skipped(recording: Recording) -> dict[str, str]:
-    """Names of the data sets that a recording without a schedule lacks, each with the reason."""
+    """Return the names of the data sets that a recording without a schedule lacks, each with the reason."""
     if recording.schedule is not None:
         return {}
     why = f"no period is found in {recording.name}, so that there is no schedule to be aware of"
@@ -229,7 +228,7 @@ def skipped(recording: Recording) -> dict[str, str]:
 
 
 def warnings(recording: Recording, rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page."""
+    """Return texts for the top of the page."""
     shown = "no reconfigurations are found in it" if recording.schedule is None else (
         f"it is reconfigured every {recording.schedule.period_ns / 1e9:.2f} s, as found in it"
     )  # fmt: skip

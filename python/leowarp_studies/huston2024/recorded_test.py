@@ -18,8 +18,8 @@ S, MS = 1_000_000_000, 1_000_000
 
 
 def written(path, seconds=380, *, rate=True, still=False):
-    """A table with a round-trip time every 50 ms. Reconfigurations occur every 15 s from 12 s on, unless `still` is
-    true."""
+    """Write a table with a round-trip time every 50 ms. Reconfigurations occur every 15 s from 12 s on, unless `still`
+    is true."""
     pings = synthetic.pings(1, 50 * MS, seconds=seconds)
     rtt_ms = pings.probes.delay_ns / MS
     rtt_ms = np.where(np.isnan(rtt_ms), 30.0, rtt_ms)

@@ -28,19 +28,19 @@ SESSION_COLUMNS = {
     "dropped_queue_pkts": "drops_queue_pkts",
     "dropped_loss_pkts": "drops_loss_pkts",
 }
-"""Columns of a session, with their names in `summary.json`."""
+"""The columns of a session, with their names in `summary.json`."""
 
 SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jain_index"}
 BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 
 
 def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
-    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Rows of failed runs are left
-    out.
+    """Return `variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Rows of failed runs
+    are left out.
 
-    `preset`: Value for rows that have no preset.
-    `retransmitted_ratio`: Number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: Median
-        recovery time; infinite if most windows never recovered.
+    `preset`: The value for rows that have no preset.
+    `retransmitted_ratio`: The number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: The
+        median recovery time, or infinite if most windows never recovered.
     """
     rows = rows[rows["status"] == "ok"]
     # Failed runs have no scalars. With failed runs, every median would have missing values.
@@ -58,7 +58,8 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, the variant's share of both flows' total goodput, Jain's index, and the goodputs of both flows.
+    """Return `variant, seed`, the variant's share of both flows' total goodput, Jain's index, and the goodputs of both
+    flows.
 
     Shares and indices are from 0 to 1, and goodputs in bit/s.
     """
@@ -69,8 +70,8 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
-    """`variant` (the congestion control), `customers`, `seed`; and goodput and 99th percentile of the RTT of the first
-    flow, beside this number of other customers' flows.
+    """Return `variant` (the congestion control), `customers`, `seed`, goodput and 99th percentile of the RTT. The
+    values are of the first flow, beside this number of other customers' flows.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -80,7 +81,8 @@ def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
 
 
 def jitter(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant` (`questions.NO_JITTER` or `MEAN_KEPT`), `preset`, `seed`, and `goodput_bps` of CUBIC without jitter."""
+    """Return `variant` (`questions.NO_JITTER` or `MEAN_KEPT`), `preset`, `seed`, and `goodput_bps` of CUBIC without
+    jitter."""
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
@@ -91,7 +93,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
+    """Return `variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
 
     `loss_ratio` is from 0 to 1 and is equal in both directions.
     """
@@ -103,9 +105,9 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, late_s` (time by which the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
+    """Return `variant, late_s` (time by which the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
 
-    The ratio to the unmodified congestion control is computed for the figure, from sessions with the same seeds.
+    The figure computes the ratio to the unmodified congestion control, from sessions with the same seeds.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
@@ -118,12 +120,11 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def capacity(rows: pd.DataFrame) -> pd.DataFrame:
-    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, sorted by time; `down_link_bps, up_link_bps` are the
-    payload rates that the link could have carried during the test.
+    """Return `test, at` (UTC), `down_bps, up_bps` of each capacity test, sorted by time. `down_link_bps, up_link_bps`
+    are the payload rates that the link could have carried during the test.
 
-    A test's rate is the number of bytes that all connections of a direction received in order, divided by the time in
-    which they could send. Data that a full queue holds when sending ends are included, so a test's rate may exceed the
-    capacity of its link.
+    A test's rate is the number of bytes that all connections of a direction received in order, divided by their sending
+    time. The rate includes data in a full queue at the end of sending, so it may exceed the capacity of the link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
@@ -147,7 +148,7 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """`seed`, the selected columns under their short names, and the cost of each run if known."""
+    """Return `seed`, the selected columns under their short names, and the cost of each run if known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)
@@ -157,7 +158,7 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 
 
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
-    """A column of the results as float64; missing values are nan.
+    """Return a column of the results as float64, with nan for missing values.
 
     Raises TraceError if the runs lack the scalar because an older version of leowarp made them.
     """

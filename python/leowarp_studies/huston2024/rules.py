@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text below every figure about the rules of the path on which the results depend."""
+"""The text below every figure about the rules of the path on which the results depend."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish,
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs, for the text below figures.
+    """The facts about the runs, for the text below figures.
 
-    kernel: Name and version of the guest's kernel, or "not recorded".
-    seeds: Number of seeds of the sessions.
+    kernel: The name and version of the guest's kernel, or "not recorded".
+    seeds: The number of seeds of the sessions.
     """
 
     kernel: str
     seeds: int
 
     def footer(self, *rules: str) -> str:
-        """The rules that apply to a figure, as one paragraph."""
+        """Return the rules that apply to a figure, as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"kernel: {self.kernel}"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
+"""The runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
 
 Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of each group,
 and can resume an interrupted group.
@@ -40,34 +40,33 @@ from leowarp_studies.huston2024.variants import (
 )
 
 SEEDS, QUICK_SEEDS = 20, 3
-"""Number of seeds of the runs from which the table is computed, in a full and in a quick reproduction."""
+"""The number of seeds of the runs in the table, in a full and in a quick reproduction."""
 
 NEW_SEEDS = 10
-"""Number of seeds for the study's proposals in their original form, and for BBR version 3. With ten values, the
+"""The number of seeds for the study's proposals in their original form, and for BBR version 3. With ten values, the
 confidence interval of the median reaches from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""Lengths in s of a flood ping, which has the study's length, and of a ping that sends one probe per second. The ping
-with one probe per second sends 1,800 probes. If the loss is 1 to 2 %, 18 to 36 of these probes are lost."""
+"""The lengths in s of a flood ping, as in the study, and of a ping with one probe per second. With a loss of 1 to 2 %,
+the second ping loses 18 to 36 of its 1,800 probes."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""Two patterns of sending the probes of a flood ping. `ping -f` of iputils sends at least 100 probes per second; the
-study describes a ping that sends a probe only when the reply to the previous probe has arrived."""
+"""The two patterns of sending the probes of a flood ping. `ping -f` of iputils sends at least 100 probes per second.
+The study describes a ping that waits for the reply to the previous probe."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
-"""Days of the capacity tests in the study's figure 2: one test every `TEST_EVERY_H` hours, 1,464 tests in all."""
+"""The days of the capacity tests in the study's figure 2: one test every `TEST_EVERY_H` hours, 1,464 tests in all."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
-"""A quick reproduction makes every 24th capacity test. The chosen tests are about four days apart, each at another hour
-of the day."""
+"""A quick reproduction makes every 24th capacity test."""
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
-"""A capacity test: its duration in s per direction, and the numbers of the flows that are its connections."""
+"""The duration in s per direction of a capacity test, and the numbers of the flows that are its connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss per direction: the tested values. The profile's isolated loss is 0.01 % at peak and 0.001 % off-peak.
+"""The tested values of isolated loss per direction. The profile's isolated loss is 0.01 % at peak and 0.001 % off-peak.
 Isolated loss determines the rate of loss-based congestion controls, more than any other assumption of the profile
 (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
@@ -75,18 +74,18 @@ LOSS_SEEDS = 5
 # The period is 15 s. With an error of 7.5 s, the assumed instants are as far as possible from the reconfigurations; an
 # error of 11 s is equal to 4 s in the other direction.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
-"""Time in s by which the schedule that handover-aware congestion controls assume is late."""
+"""The time in s by which the assumed schedule of handover-aware congestion controls is late."""
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
-"""Number of seeds in a quick reproduction, for runs that are neither the study's own nor its cures."""
+"""The number of seeds in a quick reproduction, for runs other than the study's own runs and its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""Time of the first reconfiguration on the run's clock, in s. At 0 on this clock, the scenario's wall clock is at a
-full minute."""
+"""The time of the first reconfiguration on the run's clock, in s. At 0 on this clock, the wall clock is at a full
+minute."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
-    """All groups of runs.
+    """Return all groups of runs.
 
     bbr3: True to include the runs on the kernel `BBR3_KERNEL`.
     Returns: The groups. The name of a group is also the name of its directory.
@@ -112,7 +111,7 @@ def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
 
 
 def _bbr3() -> tuple[Part, ...]:
-    """BBR version 3, alone and beside CUBIC, on the kernel that contains it."""
+    """Return the groups with BBR version 3, alone and beside CUBIC, on the kernel that contains it."""
     found = (
         _sessions("bbr3", "BBR version 3", BBR3, (PEAK, OFF_PEAK), keep=True, seeds=NEW_SEEDS),
         _beside("bbr3-beside", BBR3, NEW_SEEDS),
@@ -123,7 +122,8 @@ def _bbr3() -> tuple[Part, ...]:
 
 
 def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
-    """Pings of the dish. Complete run directories are stored, because claims examine single probes."""
+    """Return a group of pings of the dish. The group stores complete run directories, because claims examine single
+    probes."""
     made = content(name, PING_SCENARIO, {}, seeds)
     made["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
     made["keep"] = {"runs": "all"}
@@ -135,8 +135,8 @@ def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[st
 def _sessions(
     name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool, seeds: int = SEEDS
 ) -> Part:
-    """TCP sessions of some variants at some presets. Off-peak, a quick reproduction uses fewer seeds for variants that
-    no claim compares.
+    """Return a group of TCP sessions of some variants at some presets. Off-peak, a quick reproduction uses fewer seeds
+    for variants that no claim compares.
     """
     made = content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, seeds)
     made["together"] = [in_step(variants)]
@@ -151,8 +151,8 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Variants without isolated loss. At peak, isolated loss cuts windows so often that the effects of handovers are
-    hardly visible."""
+    """Return a group of variants without isolated loss. At peak, isolated loss cuts windows so often that the effects
+    of handovers are hardly visible."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= NO_LOSS
@@ -161,7 +161,7 @@ def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Each variant beside one CUBIC flow."""
+    """Return a group with each variant beside one CUBIC flow."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= {
@@ -172,8 +172,7 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. The runs show how results
-    depend on the isolated loss that the profile assumes."""
+    """Return a group with Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
@@ -186,7 +185,7 @@ def _losses() -> Part:
 
 
 def _phases() -> Part:
-    """Handover-aware congestion controls that assume a schedule with the errors `PHASE_ERRORS_S`."""
+    """Return a group of handover-aware congestion controls that assume a schedule with the errors `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
     # Every run sets the schedule in both congestion control modules; the parameter of the module that is not used has
     # no effect.
@@ -199,7 +198,8 @@ def _phases() -> Part:
 
 
 def _capacity() -> Part:
-    """The capacity tests, each with its own seed. With equal seeds, the six tests of a day would be alike."""
+    """Return the group of capacity tests, each with its own seed. With equal seeds, the six tests of a day would be
+    alike."""
     count = len(capacity_instants())
     made = content("capacity", CAPACITY_SCENARIO, {}, None)
     made["together"] = [
@@ -215,8 +215,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """Whether a quick reproduction includes the test at a place. The quick reproduction has one test in `QUICK_STEP`,
-    each at a later hour of the day than the previous test.
+    """Return true if a quick reproduction includes the test at a place. The quick reproduction has one test in
+    `QUICK_STEP`, each at a later hour of the day than the previous test.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]
@@ -226,8 +226,7 @@ def _in_quick_schedule(place: int) -> bool:
 
 
 def capacity_instants() -> list[datetime]:
-    """Start times of the capacity tests. The tests are four hours apart, and each test starts at another second of the
-    minute than the previous test.
+    """Return the start times of the capacity tests.
 
     >>> len(capacity_instants()), capacity_instants()[1].isoformat()
     (1464, '2023-08-01T04:00:07+00:00')
@@ -241,5 +240,5 @@ def capacity_instants() -> list[datetime]:
 
 
 def _iso(at: datetime) -> str:
-    """An instant in the form of a scenario's clock."""
+    """Return an instant in the form of a scenario's clock."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")

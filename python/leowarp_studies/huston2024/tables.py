@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: results of all variants, and causes of the results."""
+"""The tables of the study's page: results of all variants, and causes of the results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """Table with one row per variant at peak. Further tables for off-peak and for peak without isolated loss follow,
-    and then an explanation of the columns."""
+    """Return the table with one row per variant at peak. Further tables for off-peak and for peak without isolated loss
+    follow, and then an explanation of the columns."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     # A variant has no row if it has no runs, for example because its kernel is not built.
@@ -63,8 +63,8 @@ MEANING = (
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """The table for programs, with one row per variant, preset and column: `variant, preset, quantity, median, low,
-    high, count` (of seeds). The name of a quantity contains its unit."""
+    """Return the table for programs, with one row per variant, preset and column: `variant, preset, quantity, median,
+    low, high, count` (of seeds). The name of a quantity contains its unit."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     for variant in _those_in(sessions):
@@ -81,9 +81,9 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def causes(frames: Mapping[str, Any]) -> str:
-    """Numbers of losses and cuts per session, as means over seeds, for sessions whose traces are stored.
+    """Return the numbers of losses and cuts per session, as means over seeds, for sessions whose traces are stored.
 
-    Returns: HTML. Cells without events are empty.
+    Returns: The HTML text. Cells without events are empty.
     """
     rows = []
     for (variant, preset), traces in frames["traces"].items():
@@ -109,29 +109,29 @@ def causes(frames: Mapping[str, Any]) -> str:
 
 
 def _those_in(rows: pd.DataFrame) -> list[Variant]:
-    """Variants in a data set, in the order of the table."""
+    """Return the variants in a data set, in the order of the table."""
     there = set(rows["variant"])
     return [variant for variant in VARIANTS if variant.name in there]
 
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
-    """Goodput of a variant relative to the unmodified congestion control, paired by seed; empty for the unmodified
-    congestion control itself."""
+    """Return the goodput of a variant relative to the unmodified congestion control, paired by seed. The text is empty
+    for the unmodified congestion control itself."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)
 
 
 def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
-    """Goodput relative to the capacity of the same session, in percent."""
+    """Return the goodput relative to the capacity of the same session, in percent."""
     return ev.used_ratio(frames, variant, preset).text(100, 0) if "traces" in frames else "unknown"
 
 
 def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """A cell of the tables for other presets; "unknown" if the runs lack the column."""
+    """Return a cell of the tables for other presets. The cell is "unknown" if the runs lack the column."""
     return ev.over_seeds(rows if column in rows else rows.assign(**{column: None}), variant, column)
 
 
 def _known(value: Any) -> Any:
-    """A number of the table; nan becomes None, which is an empty cell."""
+    """Return a number of the table, or None for nan, which is an empty cell."""
     return None if isinstance(value, float) and value != value else value

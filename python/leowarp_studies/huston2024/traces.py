@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evidence from a TCP session's trace: rates over time, losses by kind, and each cut of the sender's window. Each cut
-is listed with the loss before it, and with the time until the window recovered."""
+has the loss before it, and the time until the window recovered."""
 
 from __future__ import annotations
 
@@ -17,48 +17,46 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
-"""A loss on a link is attributed to a handover if it is at most this long (1 s) before or after a reconfiguration."""
+"""The longest time (1 s) between a reconfiguration and a loss on a link that counts as a handover loss."""
 
 CUT_WITHIN_NS = 500_000_000
-"""Longest time in ns between a loss and the cut that it causes: one round trip with a full queue, plus the time until
-recovery begins."""
+"""The longest time in ns between a loss and the cut that it causes. The time is one round trip with a full queue, plus
+the time until recovery begins."""
 
 CUT_RATIO = 0.9
-"""A fall of the slow-start threshold counts as a cut if the new threshold is below this share of the previous
-window."""
+"""The largest ratio of the new slow-start threshold to the previous window that counts as a cut."""
 
 BIN_NS = 500_000_000
-"""Bin width in ns of the goodput that claims use, about ten round trips."""
+"""The bin width in ns of the goodput that claims use, about ten round trips."""
 
 QUEUE, LOSS = 1, 2
-"""Numbers of two causes of drops (design/interfaces.md, section 6)."""
+"""The numbers of two causes of drops (design/interfaces.md, section 6)."""
 
 KINDS = ("queue", "handover", "isolated", "other")
-"""Kinds of loss: at a full queue (or by the AQM); on the link near a reconfiguration; on the link at another time; and
-"other". The kind "other" means a link that was down, or an unknown place."""
+"""The kinds of loss. The first three are a loss at a full queue (or by the AQM), on the link near a reconfiguration,
+and on the link at another time. The kind "other" means a link that was down, or an unknown place."""
 
 NO_LOSS = "none"
-"""Kind of a cut without a loss before it: an ECN mark caused the cut, or HyStart ended slow start."""
+"""The kind of a cut without a loss before it. An ECN mark caused the cut, or HyStart ended slow start."""
 
 
 OPEN_ENDED = "not at all"
-"""Value of `SlowStart.by` for a session that never left slow start."""
+"""The value of `SlowStart.by` for a session that never left slow start."""
 
 _NO_THRESHOLD = 2**30
-"""If the slow-start threshold is above this value, it is not set: the kernel's `TCP_INFINITE_SSTHRESH` is the largest
-int."""
+"""The smallest slow-start threshold that counts as not set. The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
 
 _FEWEST_TRIPS = 5
-"""Smallest number of round trips over which growth is measured."""
+"""The smallest number of round trips over which growth is measured."""
 
 
 @dataclass(frozen=True)
 class SlowStart:
-    """End of a session's first slow start.
+    """The end of a session's first slow start.
 
-    by: Cause of the end: "delay" or "ACK train" if HyStart ended slow start; otherwise the kind of the first loss
+    by: The cause of the end: "delay" or "ACK train" if HyStart ended slow start; otherwise the kind of the first loss
         before the end; or `OPEN_ENDED`.
-    end_s, window_pkts: Time of the end, and the slow-start threshold that was set at this time.
+    end_s, window_pkts: The time of the end, and the slow-start threshold that was set at this time.
     """
 
     by: str
@@ -68,21 +66,21 @@ class SlowStart:
 
 @dataclass(frozen=True)
 class Trace:
-    """Rates, losses and window of one flow of a session.
+    """The rates, losses and window of one flow of a session.
 
-    reconfigurations_s: float64 array. Times at which the path changed.
-    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). Start of each bin; goodput in the bin; and payload
-        rate that the link could have carried. Goodput counts bytes in order at the receiver, unless `trace_of` was
-        called with another series.
+    reconfigurations_s: float64 array. The times at which the path changed.
+    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). The start of each bin, the goodput in the bin, and
+        the payload rate that the link could have carried. Goodput counts bytes in order at the receiver, unless
+        `trace_of` was called with another series.
     cwnd_t_s, cwnd_pkts: float64 arrays of shape (samples,)
-    bbr_bps: float64 array of shape (samples,). BBR's bandwidth estimate; nan for other algorithms.
+    bbr_bps: float64 array of shape (samples,). BBR's bandwidth estimate, or nan for other algorithms.
     losses: `t_s`, `kind`; one row per lost data packet.
     cuts: `t_s`, `kind` (of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (number of packets lost before the
         cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the next cut).
     timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of the repair after a
         timeout to the next cut. `to_pkts` is the window at `until_s`, and `growth_ratio` is the window's growth per
         round trip (0.05 means 5 %).
-    repairing_ratio: Share of the samples in which the sender was repairing losses.
+    repairing_ratio: The share of the samples in which the sender was repairing losses.
     """
 
     seed: int
@@ -102,29 +100,29 @@ class Trace:
 
     @property
     def mean_capacity_bps(self) -> float:
-        """Mean capacity over the whole session."""
+        """Return the mean capacity over the whole session."""
         return float(self.capacity_bps.mean())
 
     @property
     def mean_bps(self) -> float:
-        """Mean goodput over the whole session."""
+        """Return the mean goodput over the whole session."""
         return float(self.goodput_bps.mean())
 
     def between(self, start_s: float, end_s: float) -> float:
-        """Mean goodput of the bins that begin in [start, end); nan if there are none."""
+        """Return the mean goodput of the bins that begin in [start, end), or nan without bins."""
         inside = (self.t_s >= start_s) & (self.t_s < end_s)
         return float(self.goodput_bps[inside].mean()) if inside.any() else math.nan
 
     def estimate_between(self, start_s: float, end_s: float) -> float:
-        """Mean of BBR's bandwidth estimate over the samples in [start, end); nan without samples, and for other
-        algorithms."""
+        """Return the mean of BBR's bandwidth estimate over the samples in [start, end). The mean is nan without
+        samples, and for other algorithms."""
         # BBR's estimate is 0 before the first round trip is measured.
         inside = (self.cwnd_t_s >= start_s) & (self.cwnd_t_s < end_s) & (self.bbr_bps > 0)
         return float(self.bbr_bps[inside].mean()) if inside.any() else math.nan
 
 
 ACCESS = ("gateway", "terminal")
-"""Nodes at the ends of the downlink in the profile `starlink`."""
+"""The nodes at the ends of the downlink in the profile `starlink`."""
 
 
 def trace_of(
@@ -136,15 +134,16 @@ def trace_of(
     changes_ns: np.ndarray | None = None,
     seed: int | None = None,
 ) -> Trace:
-    """The main flow of a run whose directory is stored. `series` determines the end at which goodput is measured.
+    """Return the trace of the main flow of a stored run. `series` determines the end at which goodput is measured, at
+    the receiver or at the sender.
 
-    bin_ns: Width of the bins of goodput and capacity.
+    bin_ns: The width of the bins of goodput and capacity.
     series: "in_order" (at the receiver) for claims, "sacked" (at the sender) for figures.
-    link: (str, str). Nodes at the ends of the link whose capacity, in the flow's direction, is used as the path's
+    link: (str, str). The nodes at the ends of the link whose capacity, in the flow's direction, counts as the path's
         capacity.
-    changes_ns: int64 array. Times of the reconfigurations; default: those of the run's path. For a replay, the times
-        must be set, because a replay has no schedule.
-    seed: Number by which sessions are paired; default: the run's seed.
+    changes_ns: int64 array. The times of the reconfigurations; default: the times of the run's path. A replay needs the
+        times, because it has no schedule.
+    seed: The number by which sessions are paired; default: the run's seed.
     """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
@@ -180,8 +179,8 @@ def trace_of(
 
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
-    """`t_ns`, `by`: The first time at which a host's counters show that HyStart ended slow start, and the cause that
-    the counters show."""
+    """Return `t_ns` and `by`: the first time at which a host's counters show that HyStart ended slow start, and the
+    cause."""
     # The guest records every counter at each reading, even if its value is 0.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
@@ -193,14 +192,13 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 
 
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
-    """End of the first slow start, which is the time at which the threshold is first set.
+    """Return the end of the first slow start, which is the time at which the threshold is first set.
 
-    Counters are read only once per second. HyStart therefore counts as the cause only if no packet was lost before slow
-    start ended.
+    Counters are read only once per second, so HyStart is the cause only if no packet was lost before slow start ended.
 
     t_ns, ssthresh_pkts: arrays of shape (samples,)
-    hystart: Result of `_hystart`.
-    lost: Result of `losses`.
+    hystart: The result of `_hystart`.
+    lost: The result of `losses`.
     """
     places = np.flatnonzero(~np.isnan(ssthresh_pkts) & (ssthresh_pkts < _NO_THRESHOLD))
     if not len(places):
@@ -215,10 +213,10 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
 def after_timeouts(
     t_ns: np.ndarray, ca_state: np.ndarray, cwnd_pkts: np.ndarray, srtt_us: np.ndarray, cut_s: np.ndarray
 ) -> pd.DataFrame:
-    """Growth of the window after each repair that began with a timeout; see `Trace.timeouts`.
+    """Return the growth of the window after each repair that began with a timeout (see `Trace.timeouts`).
 
     t_ns, ca_state, cwnd_pkts, srtt_us: arrays of shape (samples,)
-    cut_s: Times of the cuts (see `cuts`) in seconds, ascending.
+    cut_s: The times of the cuts (see `cuts`) in seconds, ascending.
     """
     # A sender enters TCP_CA_Loss only after a timeout (tcp_enter_loss).
     in_loss = ca_state == CA_LOSS
@@ -242,17 +240,18 @@ def after_timeouts(
 
 
 def payload_ratio(samples: pd.DataFrame) -> float:
-    """Share of payload in the bytes that a link transmits for a full segment: payload, IP and TCP headers with
-    timestamps, and 14 bytes of Ethernet."""
+    """Return the share of payload in the bytes that a link transmits for a full segment. The other bytes are IP and TCP
+    headers with timestamps, and 14 bytes of Ethernet."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
     # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps including padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
 
 
 def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-    """Mean rate of one direction of a link in each bin, from the timeline; nan if the link has no rate limit.
+    """Return the mean rate of one direction of a link in each bin, from the timeline. The rate is nan if the link has
+    no rate limit.
 
-    a, b: Nodes; the direction is from a to b.
+    a, b: The nodes. The direction is from a to b.
     edges_ns: int64 array of shape (bins + 1,)
     Returns: float64 array of shape (bins,), in bit/s on the link, including headers.
     """
@@ -265,10 +264,10 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
 
 
 def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
-    """`t_s` and `kind` (one of `KINDS`) of each lost packet of a flow.
+    """Return `t_s` and `kind` (one of `KINDS`) of each lost packet of a flow.
 
-    drops: Rows of the trace's table `drops` for one flow and direction.
-    changes_ns: int64 array. Times of the reconfigurations.
+    drops: The rows of the trace's table `drops` for one flow and direction.
+    changes_ns: int64 array. The times of the reconfigurations.
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
@@ -282,18 +281,18 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
 def cuts(
     t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, state: np.ndarray, lost: pd.DataFrame
 ) -> pd.DataFrame:
-    """The cuts of the sender's window; see `Trace.cuts`.
+    """Return the cuts of the sender's window (see `Trace.cuts`).
 
-    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window,
-    which is the larger window of the last two samples. Every loss-based algorithm sets the slow-start threshold when it
-    declares a packet lost. Otherwise, this threshold changes only at the end of slow start. As a second condition, the
-    window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid.
-    The condition on the window excludes repairs by `cubic_handover`, which does not reduce its window and later
+    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window. The
+    previous window is the larger window of the last two samples. Every loss-based algorithm sets the slow-start
+    threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start. As a
+    second condition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new
+    threshold is valid. This condition excludes repairs by `cubic_handover`, which does not reduce its window and later
     restores the old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction
     to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
-    lost: Result of `losses`.
+    lost: The result of `losses`.
     """
     rows = []
     lost_ns = np.round(lost["t_s"].to_numpy() * 1e9).astype("int64")
@@ -330,8 +329,8 @@ def cuts(
 
 
 def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_pkts: float, until: int) -> float:
-    """Time from a cut to the first sample at which the window has its previous size again; nan if the next cut comes
-    first.
+    """Return the time from a cut to the first sample at which the window has its previous size again. The time is nan
+    if the next cut comes first.
 
     The search begins at the window's minimum, because the window may fall only after the sample of the cut.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the study, which are the rows of its table: congestion controls, and changes of the host or of the
-link."""
+"""The variants of the study: congestion controls, and changes of the host or of the link. The variants are the rows of
+the study's table."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 BBR3_KERNEL = "6.12+bbr3"
-"""Optional kernel whose tcp_bbr.c is version 3."""
+"""The optional kernel whose tcp_bbr.c is version 3."""
 
 
 @dataclass(frozen=True)
 class Variant:
     """A row of the study's table.
 
-    name: Name in the results.
-    label: Label in figures and tables.
-    set: Further scenario keys of the variant, which apply to both hosts and to every flow.
-    why: Reason for this row.
+    name: The name in the results.
+    label: The label in figures and tables.
+    set: The scenario keys of the variant, which apply to both hosts and to every flow.
+    why: The reason for this row.
     """
 
     name: str
@@ -30,15 +30,15 @@ class Variant:
 
     @property
     def plain(self) -> str:
-        """Name of the variant of `MAIN` that this row modifies."""
+        """Return the name of the variant of `MAIN` that this row modifies."""
         # DCTCP grows its window as Reno does (tcp_reno_cong_avoid).
         own = self.congestion_control.removesuffix("_handover")
         return "reno" if own == "dctcp" else own
 
 
 def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
-    """Keys of active queue management in both directions. For ECN, the link must mark packets, and the hosts must
-    negotiate ECN."""
+    """Return the scenario keys of active queue management in both directions. For ECN, the link must mark packets, and
+    the hosts must negotiate ECN."""
     return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}
 
 
@@ -47,15 +47,14 @@ MAIN = (
     Variant("cubic", "CUBIC", "cubic", {}, "the study"),
     Variant("bbr", "BBR", "bbr", {}, "the study"),
 )
-"""Reno, CUBIC and BBR, which run at peak and off-peak, and whose traces are stored. The study shows no session of
-Reno."""
+"""The variants Reno, CUBIC and BBR, which run at peak and off-peak, and whose traces are stored."""
 
 CURES = (
     Variant("bbr_handover", "BBR, handover-aware", "bbr_handover", {}, "beyond claim 3.12"),
     Variant("cubic_handover", "CUBIC, handover-aware", "cubic_handover", {}, "claim 3.13"),
     Variant("cubic-ecn-fq_codel", "CUBIC, ECN, fq_codel", "cubic", _aqm("fq_codel"), "RFC 3168 beside claim 3.14"),
 )
-"""Cures for handovers that go further than the study's proposals, and ECN as in RFC 3168; their traces are stored."""
+"""The cures for handovers that go further than the study's proposals, and ECN as in RFC 3168."""
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
@@ -70,13 +69,13 @@ PROPOSALS = (
     Variant("dctcp-ecn-fq_codel", "DCTCP, fq_codel above 5 ms", "dctcp", _aqm("fq_codel") | _STEP,
             "another response to marks"),
 )  # fmt: skip
-"""The study's proposals in their original form; their traces are stored."""
+"""The study's proposals in their original form."""
 
 BBR3 = (
     Variant("bbr3", "BBR version 3", "bbr", {}, "claim 3.17"),
     Variant("bbr3_handover", "BBR version 3, defers", "bbr_handover", {}, "claim 3.17"),
 )
-"""Variants that need the kernel `BBR3_KERNEL`, and are therefore in separate groups."""
+"""The variants that need the kernel `BBR3_KERNEL`, and are in separate groups."""
 
 OTHERS = (
     # This variant is the control of claim 3.14, because a managed queue has an effect even without ECN (fq_codel: RFC
@@ -96,7 +95,7 @@ OTHERS = (
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
 )
-"""Variants with another queue discipline, and variants paced by fq."""
+"""The variants with another queue discipline, and the variants that fq paces."""
 
 REPAIRS = (
     # Without SACK (RFC 2018), the sender repairs one loss per round trip (NewReno, RFC 6582).
@@ -108,7 +107,7 @@ REPAIRS = (
     Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
     Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
 )
-"""Variants without a part of loss detection or repair; their traces are stored."""
+"""The variants without a part of loss detection or repair."""
 
 VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
@@ -116,23 +115,23 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 BESIDE = "cubic"
 """The variant of the flow that runs beside another variant."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""Variants that are left out of the group `beside`. Most of these variants set something for a whole host. The CUBIC
-flow on the same host would therefore also run without SACK, or with marks. BBR version 3 is in a separate group."""
+"""The variants that are left out of the group `beside`. Most of these variants set something for a whole host. The
+CUBIC flow on the same host would also run without SACK, or with marks. BBR version 3 is in a separate group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
-"""Variants that are also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
+"""The variants that are also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
 
 _KEYS: dict[str, Any] = {
     "access.queue_discipline": "fifo", "access.ecn": False, "access.queue_parameters": {}, "tcp.ecn": "passive",
     "tcp.pacing": "internal", "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
     "modules.bbr_handover.only_defer": "0", "modules.cubic_handover.marks_only": "0",
 }  # fmt: skip
-"""Keys in which variants differ, each with the value for variants that do not set it."""
+"""The scenario keys in which variants differ, each with the value for variants that do not set it."""
 
 
 def in_step(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Keys of the variants, as parameters that vary together. The variant's name is set as the scenario's name, which
-    becomes the column `name` of the results."""
+    """Return the scenario keys of the variants, as parameters that vary together. The variant's name is set as the
+    scenario's name, which becomes the column `name` of the results."""
     table: dict[str, Any] = {
         "name": [variant.name for variant in variants],
         "flows.0.congestion_control": {

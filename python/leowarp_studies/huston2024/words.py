@@ -20,20 +20,20 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""Note for claims that hold only because the profile was calibrated to the claimed value."""
+"""The note for claims that hold only because the profile was calibrated to the claimed value."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
-    """Outcome with the measured value. If the claim holds, the outcome's text also contains `why`, the counts that
-    explain the value. Otherwise, `cause` contains the counts."""
+    """Return the outcome with the measured value. If the claim holds, the outcome's text also contains `why`, the
+    counts that explain the value. Otherwise, `cause` contains the counts."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
 def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
-    """Numbers of losses, cuts and recoveries in sessions whose traces are stored, for `claims.json`; empty if there are
-    no traces."""
+    """Return the numbers of losses, cuts and recoveries for `claims.json`, in sessions whose traces are stored. The
+    result is empty without traces."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return {}
@@ -41,8 +41,8 @@ def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
 
 
 def elsewhere(frames: Frames, one: str, other: str) -> str:
-    """Text with the goodput ratio of two variants at the presets in which handovers matter more: off-peak, and at peak
-    without isolated loss."""
+    """Return the goodput ratio of two variants as a text, off-peak and at peak without isolated loss. Handovers matter
+    more at these presets."""
     return ", ".join(
         f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
         for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))
@@ -50,7 +50,8 @@ def elsewhere(frames: Frames, one: str, other: str) -> str:
 
 
 def recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
-    """Text that explains a verdict: time in seconds until goodput recovered after a handover, by variant."""
+    """Return the time in seconds until goodput recovered after a handover, by variant, as a text that explains a
+    verdict."""
     rows = frames["sessions"]
     rows = rows[rows["preset"] == preset]
     return ", ".join(

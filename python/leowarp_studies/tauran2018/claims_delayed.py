@@ -20,30 +20,31 @@ HIGH_SNR_DB = 11
 """"High SNR" is taken to mean the highest three SNRs of the study's range from 7 to 13 dB: 11, 12 and 13 dB."""
 
 GREATLY_RATIO = 0.1
-""""Greatly decreases" is taken to mean a decrease by at least this share."""
+"""The smallest decrease that counts as "greatly decreases"."""
 
 WAIT_MS = 10.0
-"""Waiting time in ms: in the study, the second packet arrives more than 10 ms after the first in 10 % of the pairs."""
+"""The waiting time in ms. In the study, the second packet arrives more than 10 ms after the first in 10 % of the
+pairs."""
 
 STUDY_CHANGE = {"reno": 706 / 1068 - 1, "cubic": 789 / 1333 - 1, "hybla": 20688 / 6969 - 1}
-"""Relative change of retransmissions from 7 dB to 13 dB in the study's table 1."""
+"""The relative change of retransmissions from 7 dB to 13 dB in the study's table 1."""
 
 SIGNS = {
     "timeouts_ratio": "timeouts",
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""Columns with signs of loss at the sender. The columns are counts per packet sent, so that sessions of different speed
-can be compared."""
+"""The columns with signs of loss at the sender. The columns are counts per packet sent, so that sessions of different
+speed can be compared."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""Columns that, according to claim 4.11, rise with delayed ACKs. According to the claim, all other columns fall."""
+"""The columns that rise with delayed ACKs according to claim 4.11. All other columns fall according to the claim."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """Effect of delayed ACKs on NewReno without resequencing: relative change of goodput, and of the signs of loss per
-    packet sent.
+    """Measure the effect of delayed ACKs on NewReno without resequencing. The effect is the relative change of goodput,
+    and of the signs of loss per packet sent.
 
     Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 means 10 %
         less.
@@ -62,11 +63,10 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """Effect of delayed ACKs on CUBIC without resequencing. According to the test, CUBIC's goodput must change by less
-    than 10 %.
+    """Measure the effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput must change by less than 10 %.
 
-    An interval that contains 0 does not show that goodput is unchanged, because with few seeds every interval contains
-    0. The test therefore uses the median.
+    The test uses the median. An interval that contains 0 does not show that goodput is unchanged, because with few
+    seeds every interval contains 0.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -93,7 +93,8 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """Effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at those from `HIGH_SNR_DB` on.
+    """Measure the effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at the SNRs from
+    `HIGH_SNR_DB` on.
 
     Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
@@ -130,11 +131,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs, compared with the study's numbers, and with the goodput of NewReno
+    """Compare Hybla's goodput with and without delayed ACKs with the study's numbers, and with the goodput of NewReno
     and CUBIC.
 
     tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
-    segment. Because of this difference, delayed ACKs slow the growth of the window only for Hybla.
+    segment. This difference is why delayed ACKs slow the growth of the window only for Hybla.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
@@ -179,7 +180,7 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """Text about the cost of delayed ACKs for Hybla, in the profiles in which Hybla reduces its window at fewer
+    """Return the cost of delayed ACKs for Hybla as a text, in the profiles in which Hybla reduces its window at fewer
     losses."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
@@ -198,11 +199,11 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """Time until the window reaches 500 packets with delayed ACKs, divided by the time without them, for one flow over
-    a path without loss.
+    """Return the time until the window reaches 500 packets with delayed ACKs, divided by the time without them. The
+    runs have one flow over a path without loss.
 
-    Returns: Numbers: `<name>_ratio`, which is 1.2 if the window needs 20 % longer with delayed ACKs, and infinite if
-        the window never reaches 500 packets.
+    Returns: Numbers: `<name>_ratio`. The ratio is 1.2 if the window needs 20 % longer with delayed ACKs, and infinite
+        if the window never reaches 500 packets.
     """
     # The path can carry 807 packets in flight. At a window of 500 packets, slow start has not filled the path, so no
     # queue slows the growth.
@@ -223,8 +224,8 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Retransmissions per session with delayed ACKs: the order of the algorithms, and the decrease from the lowest to
-    the highest SNR.
+    """Compare the retransmissions per session with delayed ACKs. The test uses the order of the algorithms, and the
+    decrease from the lowest to the highest SNR.
 
     Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest to the highest SNR; and
         `<name>_steps_down` of `steps`, the number of steps from one SNR to the next at which retransmissions decrease.
@@ -273,8 +274,8 @@ def retransmissions(frames: Frames) -> Outcome:
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs (two segments that one ACK acknowledges) whose second segment came `WAIT_MS` or more after the
-    first, with resequencing.
+    """Return the share of pairs whose second segment came `WAIT_MS` or more after the first, with resequencing. A pair
+    is two segments that one ACK acknowledges.
 
     The receiver's timer ends the wait for a second segment after at most 40 ms (TCP_DELACK_MIN).
 
@@ -301,13 +302,14 @@ def pairs_wait(frames: Frames) -> Outcome:
 
 # Implements claim 4.11 of tauran2018 (figure 7).
 def timeouts_rise(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs with resequencing on the RTT, its variation, the RTO, and retransmissions by timeout.
+    """Measure the effect of delayed ACKs with resequencing on the RTT, its variation, the RTO, and retransmissions by
+    timeout.
 
     The study names two causes: a lower RTO, and the delay of ACKs.
 
-    Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. To
-    explain the verdict, the share of time with the RTO at this minimum is listed. A separate sample contains sessions
-    without this minimum of the RTO.
+    Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. The
+    share of time with the RTO at this minimum explains the verdict. A separate sample has sessions without this
+    minimum.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -354,7 +356,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
 
 def _near_both(curve: list[Middle], factor: float) -> bool:
-    """True if both ends of a curve, at 7 and 13 dB, are within a factor of `factor` of the study's values."""
+    """Return true if both ends of a curve, at 7 and 13 dB, are within a factor of `factor` of the study's values."""
     return all(
         value.known and expected_bps / factor <= value.median <= expected_bps * factor
         for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))
@@ -362,8 +364,8 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
-    """Text that explains why a claim does not fully hold: the parts that do not hold, and counts from the sessions. The
-    text is empty if the claim holds."""
+    """Return a text that explains why a claim does not fully hold: the parts that do not hold, and counts from the
+    sessions. The text is empty if the claim holds."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})
@@ -371,12 +373,12 @@ def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: b
 
 
 def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
-    """Traces of seed 1 with resequencing, one per SNR."""
+    """Return the traces of seed 1 with resequencing, one per SNR."""
     return ev.traces(frames, name, resequencing=True, delayed_ack=delayed)
 
 
 def _waits_text(frames: Frames, name: str) -> str:
-    """Text that explains a verdict: distribution of the waiting times of pairs, over all SNRs."""
+    """Return the distribution of the waiting times of pairs, over all SNRs, as a text that explains a verdict."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

@@ -14,9 +14,9 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 LINK_BPS = 40e6
-"""Goodput in bit/s over a link without errors, according to the study."""
+"""The goodput in bit/s over a link without errors, according to the study."""
 PAYLOAD_RATIO = 1075 / 1115
-"""Share of payload in a packet without timestamps: 20 bytes are the IP header and 20 the TCP header."""
+"""The share of payload in a packet without timestamps: 20 bytes are the IP header and 20 the TCP header."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 """Two of the study's algorithms, each with and without delayed ACKs."""
@@ -24,10 +24,10 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 
 # Implements claim 4.1 of tauran2018 (text).
 def residual_loss(frames: Frames) -> Outcome:
-    """Share of packets that are lost on the link after all HARQ retransmissions, by SNR.
+    """Return the share of packets that are lost on the link after all HARQ retransmissions, by SNR.
 
-    The share is computed over TCP's packets. The share of lost codewords is also listed; it differs, because TCP sends
-    few packets while the channel is bad.
+    The share is computed over TCP's packets. The share of lost codewords differs, because TCP sends few packets while
+    the channel is bad, and is only listed.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
@@ -69,8 +69,8 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Share of the packets on the link that are lost after all retransmissions, by SNR, as a median over all NewReno
-    and CUBIC sessions."""
+    """Return the share of the packets on the link that are lost after all retransmissions, by SNR. The share is a
+    median over all NewReno and CUBIC sessions."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
@@ -78,10 +78,9 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 
 # Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
-    """Goodput at each SNR without resequencing, compared with goodput on the same path without fading.
+    """Compare the goodput at each SNR without resequencing with the goodput on the same path without fading.
 
-    The comparison shows whether the channel limits goodput. Runs without fading last 60 s, of which the last 40 s are
-    evaluated.
+    The comparison shows whether the channel limits goodput. Runs without fading last 60 s, and the last 40 s count.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
@@ -112,7 +111,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
 
 
 def _settled_bps(frames: Frames, control: str) -> float:
-    """Goodput over the link without fading, without delayed ACKs, in the last 40 s of 60 s."""
+    """Return the goodput over the link without fading, without delayed ACKs, in the last 40 s of 60 s."""
     trace = frames["growth"][control, OFF]
     late = trace.goodput_t_s >= 20
     return float(trace.goodput_bps[late].mean())
@@ -120,9 +119,9 @@ def _settled_bps(frames: Frames, control: str) -> float:
 
 # Implements claim 4.3 of tauran2018 (figure 4).
 def signs_of_loss_stay(frames: Frames) -> Outcome:
-    """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
+    """Measure the duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    The counts are divided by the number of sent packets, because a faster session has higher counts.
+    A faster session has higher counts, so the counts are divided by the number of sent packets.
 
     Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
     """
@@ -154,10 +153,10 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """Goodput with resequencing divided by goodput without resequencing. Sessions are paired by SNR and seed, so that
-    the two sessions of a pair have equal fading.
+    """Return the goodput with resequencing divided by the goodput without resequencing. Sessions are paired by SNR and
+    seed, so that both sessions of a pair have equal fading.
 
-    The study claims this benefit only for sessions with delayed ACKs. Sessions without delayed ACKs are only listed.
+    The study claims this benefit only for sessions with delayed ACKs, so other sessions are only listed.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
@@ -189,7 +188,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""Wording that the descriptions of several tests contain."""
+"""A wording that the descriptions of several tests contain."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

@@ -16,23 +16,23 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import LABELS, ON
 
 ROUND_MS = 20.0
-"""Time in ms from one HARQ transmission to the next. The study says that a packet takes 10 ms without retransmissions
-and 70 ms with three; leowarp assumes equal times between transmissions."""
+"""The time in ms from one HARQ transmission to the next. The study says that a packet takes 10 ms without
+retransmissions and 70 ms with three. leowarp assumes equal times between transmissions."""
 WAIT_MS = 10.0
-"""Minimum waiting time, in ms, that the study calls long (claim 4.10)."""
+"""The minimum waiting time, in ms, that the study calls long (claim 4.10)."""
 NEAR_MS = 2.5
-"""Maximum difference in ms between a waiting time and one HARQ round: the packets of a burst start some tenths of a ms
-apart."""
+"""The maximum difference in ms between a waiting time and one HARQ round. The packets of a burst start some tenths of a
+ms apart."""
 TIMER_MS = 38.0
-"""Smallest waiting time in ms that the delayed-ACK timer may have caused; the timer is two HARQ rounds long."""
+"""The smallest waiting time in ms that the delayed-ACK timer may have caused. The timer is two HARQ rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
-"""Share of waiting times that would be near one round if they were spread evenly from half a round to `TIMER_MS`."""
+"""The share of waiting times near one round if they were spread evenly from half a round to `TIMER_MS`."""
 
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet is late by one HARQ round, among all pairs with a late second packet; with
-    resequencing.
+    """Return the share of pairs whose second packet is late by one HARQ round, among all pairs with a late second
+    packet. Sessions have resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
     """
@@ -61,11 +61,10 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 
 # Implements claim 4.14 of tauran2018 (text).
 def cubic_grows_more_often(frames: Frames) -> Outcome:
-    """Share of time that CUBIC spends in slow start or recovery, minus NewReno's share, with delayed ACKs and without
+    """Return CUBIC's share of time in slow start or recovery minus NewReno's share, with delayed ACKs and without
     resequencing.
 
-    The study infers the share of time in slow start or recovery from retransmissions (its table 1). leowarp reads the
-    share from the sender's socket.
+    The study infers this share from retransmissions (its table 1). leowarp reads the share from the sender's socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """
@@ -93,7 +92,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
 # Implements claim 4.15 of tauran2018 (figures 4, 5).
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
-    """Duplicate ACKs per packet sent: the number with resequencing minus the number without, paired by SNR and seed.
+    """Return the duplicate ACKs per packet sent with resequencing minus the number without, paired by SNR and seed.
 
     Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more duplicate ACKs per 100 packets.
     """
@@ -127,8 +126,8 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet came `WAIT_MS` or more after the first. The result is the share with
-    resequencing minus the share without resequencing.
+    """Return the share of pairs whose second packet came `WAIT_MS` or more after the first. The result is the share
+    with resequencing minus the share without resequencing.
 
     Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about why delayed ACKs help only some senders (4.16 to 4.19): late packets are mistaken for losses, losses
+"""Claims about why delayed ACKs help only some senders (4.16 to 4.19). Late packets are mistaken for losses, losses
 occur without congestion, and gains are smaller than the counts suggest."""
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import ALGORITHMS
 
 AGGRESSIVE = ("cubic", "hybla")
-"""Algorithms that the study calls aggressive; it contrasts them with NewReno."""
+"""The algorithms that the study calls aggressive, in contrast to NewReno."""
 
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Change of goodput by delayed ACKs without resequencing: NewReno's change minus that of each other algorithm,
-    paired by SNR and seed.
+    """Compare the change of goodput by delayed ACKs without resequencing. The result is NewReno's change minus the
+    change of each other algorithm, paired by SNR and seed.
 
-    Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus that of the other
-        algorithm).
+    Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus the other
+        algorithm's change).
     """
     changes = {
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
@@ -54,7 +54,7 @@ def newreno_gains_most(frames: Frames) -> Outcome:
 
 # Implements claim 4.17 of tauran2018 (text).
 def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions among all retransmissions, in sessions without resequencing.
+    """Return the share of spurious retransmissions among all retransmissions, in sessions without resequencing.
 
     A retransmission is spurious if the original packet had arrived, or was in flight and arrived later. After a
     timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed separately.
@@ -87,9 +87,9 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 
 # Implements claim 4.18 of tauran2018 (text).
 def something_counteracts(frames: Frames) -> Outcome:
-    """CUBIC's signs of loss and its goodput with delayed ACKs, compared with those of NewReno, without resequencing.
+    """Compare CUBIC's signs of loss and goodput with delayed ACKs with NewReno's, without resequencing.
 
-    Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, from which the study infers another
+    Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, which make the study infer another
     mechanism.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC; `cubic_change` and `reno_change` of goodput.
@@ -116,7 +116,7 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Number of packets lost on the link, divided by the number of packets lost on the link or in its queue.
+    """Return the packets lost on the link, divided by the packets lost on the link or in its queue.
 
     Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
         the share of all lost packets together.

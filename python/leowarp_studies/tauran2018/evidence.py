@@ -17,13 +17,13 @@ from leowarp_studies.tauran2018.runs import LABELS, OFF, ON
 from leowarp_studies.tauran2018.traces import Trace
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
+"""The data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 KEY = ["snr_db", "seed"]
-"""Columns by which runs are paired: two runs with equal values have the same fading."""
+"""The columns by which runs are paired. Two runs with equal values have the same fading."""
 
 TIMER_MS = 35.0
-"""If an ACK for one segment waited at least this time, in ms, the 40 ms timer is assumed to have sent it."""
+"""The shortest wait in ms of an ACK for one segment that counts as sent by the 40 ms timer."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
@@ -40,9 +40,9 @@ def sessions(
     delayed_ack: str | None = None,
     snr_db: float | None = None,
 ) -> pd.DataFrame:
-    """Rows of the study's own sessions: one row per SNR and seed.
+    """Return the rows of the study's own sessions: one row per SNR and seed.
 
-    delayed_ack, snr_db: Filters; a filter that is None does not restrict the rows.
+    delayed_ack, snr_db: The filters. None does not restrict the rows.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -54,14 +54,14 @@ def sessions(
 
 
 def snrs_db(frames: Frames) -> list[float]:
-    """The SNRs of the sessions, in dB, ascending."""
+    """Return the SNRs of the sessions, in dB, ascending."""
     return sorted(frames["sessions"]["snr_db"].unique().tolist())
 
 
 def median(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str, snr_db: float
 ) -> Middle:
-    """Median of a column over seeds, with its interval, at one point of a curve."""
+    """Return the median of a column over seeds, with its interval, at one point of a curve."""
     return middle(
         sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
     )
@@ -70,7 +70,7 @@ def median(
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """Medians of a column over seeds, one per SNR, the lowest SNR first.
+    """Return the medians of a column over seeds, one per SNR, the lowest SNR first.
 
     Returns: One median per entry of `snrs_db`.
     """
@@ -83,15 +83,15 @@ def curve(
 def effect(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> Middle:
-    """Median of the relative change of a column that delayed ACKs cause; see `EFFECT_TEXT`. Only SNRs from `from_db` on
-    are used."""
+    """Return the median of the relative change of a column that delayed ACKs cause (see `EFFECT_TEXT`). Only SNRs from
+    `from_db` on are used."""
     return middle(effects(frames, column, congestion_control, resequencing=resequencing, from_db=from_db)["change"])
 
 
 def effects(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> pd.DataFrame:
-    """The change in each pair of sessions, as columns `snr_db, seed, change`.
+    """Return the change in each pair of sessions, as columns `snr_db, seed, change`.
 
     The change is computed from a difference instead of a ratio, because a session of 600 s may have no timeout at all.
     If neither session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at
@@ -115,20 +115,20 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets in which the sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). A caller
-    can pass the result as `frames` to the functions that are defined above."""
+    """Return the data sets in which the sessions are Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The
+    result can replace `frames` in the functions above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions, limited to the SNRs and seeds for which there are also sessions with windows that grow
-    per ACK."""
+    """Return the study's own sessions, limited to the SNRs and seeds that also have sessions with windows that grow per
+    ACK."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
 
 def percent(value: Middle) -> str:
-    """Text such as `-12 % (-20 to -5)`.
+    """Return a text such as `-12 % (-20 to -5)`.
 
     >>> percent(Middle(-0.12, -0.2, -0.05, 5, 0.9375))
     '-12.0 % (-20.0 to -5.0)'
@@ -143,22 +143,22 @@ def percent(value: Middle) -> str:
 
 
 def kbps(value: Middle) -> str:
-    """A rate as text in kbit/s, `median (low to high)`."""
+    """Return a rate as text in kbit/s, `median (low to high)`."""
     return value.text(1e-3, 0)
 
 
 def over_snr(values: list[Middle], scale: float = 1.0, digits: int = 0) -> str:
-    """Text with the medians of a curve, the lowest SNR first."""
+    """Return a text with the medians of a curve, the lowest SNR first."""
     return ", ".join(f"{value.median * scale:.{digits}f}" if value.known else "unknown" for value in values)
 
 
 def label(congestion_control: str) -> str:
-    """Name of a congestion control in figures and tables."""
+    """Return the name of a congestion control in figures and tables."""
     return LABELS[congestion_control]
 
 
 def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) -> str:
-    """Text with counts per session, with and without delayed ACKs, as means over all SNRs and seeds."""
+    """Return a text with counts per session, with and without delayed ACKs, as means over all SNRs and seeds."""
     parts = []
     for delayed_ack in (ON, OFF):
         rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
@@ -168,7 +168,7 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
 
 
 def _counts(rows: pd.DataFrame) -> str:
-    """Text with means over the sessions; the means are nan if there are no sessions."""
+    """Return a text with means over the sessions."""
 
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
@@ -185,7 +185,7 @@ def _counts(rows: pd.DataFrame) -> str:
 
 
 def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delayed_ack: str) -> list[Trace]:
-    """Traces of an algorithm at all SNRs, in ascending order."""
+    """Return the traces of an algorithm at all SNRs, in ascending order."""
     kept: Mapping[tuple[str, str, bool, float], Trace] = frames["traces"]
     return [
         trace
@@ -195,7 +195,7 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 
 
 def floor_text(frames: Frames, congestion_control: str) -> str:
-    """Text with the share of time in which the RTO was at Linux's minimum, with resequencing."""
+    """Return a text with the share of time in which the RTO was at Linux's minimum, with resequencing."""
     shares = [
         f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)
@@ -205,7 +205,7 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
-    """Text with the waiting times of ACKs over all SNRs, with delayed ACKs and resequencing."""
+    """Return a text with the waiting times of ACKs over all SNRs, with delayed ACKs and resequencing."""
     own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 3 to 7, reproduced; and leowarp's figures for the study's text and for causes."""
+"""The reproduced figures 3 to 7 of the study, and leowarp's figures for the study's text and for causes."""
 
 from __future__ import annotations
 

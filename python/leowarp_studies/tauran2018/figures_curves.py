@@ -22,16 +22,16 @@ STYLES: dict[str, dict[str, Any]] = {
     OFF: {"color": AFTER, "linestyle": (0, (5, 1.5)), "marker": "s", "markerfacecolor": "white",
           "label": "off: every segment acknowledged"},
 }  # fmt: skip
-"""Series have different markers, dashes and colours, so that they can be distinguished in a grey print."""
+"""The marker, dash and colour of each series, which also differ in a grey print."""
 
 
 @dataclass(frozen=True)
 class Row:
     """A row of panels.
 
-    column: Column of the sessions to show.
-    scale: Factor for the values.
-    label: Label of the axis, with the unit.
+    column: The column of the sessions to show.
+    scale: The factor for the values.
+    label: The label of the axis, with the unit.
     """
 
     column: str
@@ -47,28 +47,28 @@ BY_TIMEOUT = Row("timeout_retransmissions_ratio", 100, "retransmitted by\ntimeou
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3 of the study, with a further panel for Hybla."""
+    """Draw figure 3 of the study, with a further panel for Hybla."""
     return _grid(frames, rules, (GOODPUT,), ALGORITHMS, resequencing=False, height_in=2.2)
 
 
 def signs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4 of the study."""
+    """Draw figure 4 of the study."""
     return _grid(frames, rules, (TIMEOUTS, DUPLICATES, SPURIOUS), ALGORITHMS, resequencing=False, height_in=4.6)
 
 
 def resequencing(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 5 of the study."""
+    """Draw figure 5 of the study."""
     rows = (GOODPUT, TIMEOUTS, DUPLICATES, SPURIOUS)
     return _grid(frames, rules, rows, ALGORITHMS, resequencing=True, height_in=5.8)
 
 
 def timeouts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 7 of the study."""
+    """Draw figure 7 of the study."""
     return _grid(frames, rules, (BY_TIMEOUT,), ALGORITHMS, resequencing=True, height_in=2.2)
 
 
 def timers(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure of the variation of the RTT, and of the RTO."""
+    """Draw the variation of the RTT, and the RTO."""
     rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-3, "RTO, ms"))
     return _grid(frames, rules, rows, ALGORITHMS[:2], resequencing=True, height_in=3.4)
 
@@ -104,7 +104,7 @@ def _grid(
 
 
 def _line(axes: Axes, x: np.ndarray, values: Sequence[Middle], scale: float, style: Mapping[str, Any]) -> None:
-    """Draw medians with their intervals; a point without a value leaves a gap."""
+    """Draw medians with their intervals. A point without a value leaves a gap."""
     medians = np.array([value.median for value in values]) * scale
     spread = np.array([[value.median - value.low, value.high - value.median] for value in values]).T * scale
     axes.errorbar(x, medians, yerr=spread, markersize=3.2, markeredgewidth=0.8, capsize=1.8, elinewidth=0.7, **style)

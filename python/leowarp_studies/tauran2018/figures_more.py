@@ -33,24 +33,24 @@ from leowarp_studies.tauran2018.runs import (
 )
 
 BDP_PKTS = 40e6 * 0.18 / 8 / 1115
-"""Bandwidth-delay product in packets of the path without HARQ, for a round trip of 180 ms."""
+"""The path's bandwidth-delay product in packets without HARQ, for a round trip of 180 ms."""
 
 WINDOW_S = 5.0
-"""Latest end of the time axis of figure 6, in s; slow start takes less time."""
+"""The latest end of the time axis of figure 6, in s."""
 
 STUDY_LOST = ((7, 0.04), (13, 0.005))
-"""Pairs (SNR in dB, share of packets that are lost after all retransmissions), according to the study's text (claim
+"""The study's pairs (SNR in dB, share of packets that are lost after all retransmissions), from its text (claim
 4.1)."""
 
 ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
     False: {"color": BAD, "marker": "^", "markerfacecolor": "white", "label": "without"},
 }
-"""Styles of sessions with and without resequencing, which differ in marker shape and colour."""
+"""The styles of sessions with and without resequencing, which differ in marker shape and colour."""
 
 
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 6 of the study."""
+    """Draw figure 6 of the study."""
     growth = frames["growth"]
     drawn = new_figure(PAGE_IN, 2.3, rules.footer("one flow", STUDY_TCP, path=UNFADED_RULES))
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
@@ -80,7 +80,7 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Share of packets lost, and number of retransmissions per codeword."""
+    """Draw the share of packets lost, and the number of retransmissions per codeword."""
     channel: pd.DataFrame = frames["codewords"]
     drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP, rules.counted))
     left, right = drawn.subplots(1, 2)
@@ -129,7 +129,7 @@ def _points(axes: Axes, x: np.ndarray, values: Sequence[Middle], **style: Any) -
 
 
 def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Distribution of the time between the two packets of a pair that one delayed ACK acknowledges."""
+    """Draw the distribution of the time between the two packets of a pair that one delayed ACK acknowledges."""
     drawn = new_figure(
         PAGE_IN, 2.3, rules.footer(SESSION_RULES, STUDY_TCP, "delayed ACKs on, packets put in order", "seed 1")
     )
@@ -160,7 +160,8 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput by TCP profile and setting of delayed ACKs, at the single SNR that every reproduction includes."""
+    """Draw the goodput by TCP profile and setting of delayed ACKs, at the single SNR that every reproduction
+    includes."""
     rows: pd.DataFrame = frames["profiles"]
     snr_db = 10.0
     here = rows[rows["snr_db"] == snr_db]
@@ -192,7 +193,7 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:
-    """Pairs (profile, setting of delayed ACKs) in the order of the rows; the study's TCP comes first."""
+    """Return pairs (profile, setting of delayed ACKs) in the order of the rows. The study's TCP comes first."""
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
     tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
@@ -200,7 +201,7 @@ def _all_tcps() -> list[tuple[str, str]]:
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput, and effect of delayed ACKs on it, if one assumption at a time is changed."""
+    """Draw the goodput, and the effect of delayed ACKs on it, if one assumption at a time is changed."""
     rows: pd.DataFrame = frames["assumptions"]
     settings = [(BASE, "as in all other figures")] + [
         (setting(each, value), f"{each.label}: {value}") for each in ASSUMPTIONS for value in each.others
@@ -242,7 +243,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
-    """True if a panel has runs. A quick reproduction has only the runs of Reno without delayed ACKs."""
+    """Return true if a panel has runs."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])
@@ -256,13 +257,13 @@ def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[s
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """Text below a figure about the number of seeds: settings other than the base may have fewer seeds."""
+    """Return a text below a figure about the number of seeds."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"up to {count} seeds"
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """Add a legend to a figure. The legend lists each name in the panel `axes` once."""
+    """Add a legend to a figure that lists each name in the panel `axes` once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

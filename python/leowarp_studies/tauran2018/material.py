@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: the study engine makes groups of runs, from whose data sets and traces claims and figures
-are computed."""
+"""The reproduction of the study. The study engine makes groups of runs, and claims and figures use their data sets and
+traces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leowarp_studies.tauran2018.rules import Rules
 from leowarp_studies.tauran2018.traces import trace_of
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "Delayed ACKs over LEO satellites with hybrid ARQ, re-made"
 LEAD = (
@@ -32,10 +32,11 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""Names of the samples: the study's own sessions, and two kinds of sessions that differ from them in one setting."""
+"""The names of the samples: the study's own sessions, and two kinds of sessions that differ from them in one
+setting."""
 
 TABLE = "curves.csv"
-"""File beside the page with all points of the figures, for programs."""
+"""The file beside the page with all points of the figures, for programs."""
 
 CLAIM_FRAMES = {
     "sessions": ("first", "main"),
@@ -44,16 +45,16 @@ CLAIM_FRAMES = {
     "traces": ("first",),
     "timers": ("first", "main"),
 }
-"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""The data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Make the missing runs and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures (see `leowarp.study.Room`).
 
-    quick: True for a shorter study, with fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
-    scheduler: Address of a Dask scheduler.
+    quick: True means a shorter study, with fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
+    scheduler: The address of a Dask scheduler.
     Raises LeowarpError: The first failure, if no group has the runs that claims need.
     """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
@@ -91,7 +92,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Inputs of claims and figures. If a point of a curve that claims need is missing, the data set is left out."""
+    """Return the inputs of claims and figures. If a point of a curve that claims need is missing, the data set is left
+    out."""
     frames: dict[str, Any] = {}
     # Only the sessions of seed 1 have traces, because the directories of the others are not stored.
     kept = _views(rows["first"], folder / "first")
@@ -132,8 +134,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Samples of sessions that differ from the study's own sessions in one setting. A sample of this kind has data sets
-    only for claims whose runs are in the sample.
+    """Return the samples of sessions that differ from the study's own sessions in one setting. Each sample has data
+    sets only for claims whose runs are in the sample.
 
     The sample without the minimum of the RTO serves claim 4.11 only. The sample in which link retransmissions use
     capacity serves all claims that need no data except sessions.
@@ -149,7 +151,7 @@ def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
-    """The study's own sessions at the SNRs and seeds of a group, for comparison with the group."""
+    """Return the study's own sessions at the SNRs and seeds of a group, for comparison with the group."""
     if not len(sessions):
         return sessions
     snrs_db, seeds = {
@@ -160,13 +162,13 @@ def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Rows of runs whose directories are stored, each with its run."""
+    """Return the rows of runs whose directories are stored, each with its run."""
     good = rows[rows["status"] == "ok"]
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
+    """Return texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         few = ", ".join(f"{snr_db:g}" for snr_db in runs.FEW_SNRS_DB)
@@ -178,7 +180,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """HTML section that says where the results are."""
+    """Return an HTML section about the places of the results."""
     note = (
         f'Every point of the figures: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the groups first, '
         "growth and growth_by_acks stand in their <code>runs/</code>."

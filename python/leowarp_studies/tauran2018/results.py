@@ -36,18 +36,18 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""Columns of a session, with their names in `summary.json`. The number of retransmissions is the sender's own count.
-The numbers of retransmitted packets and of spurious retransmissions come from the trace."""
+"""The columns of a session, with their names in `summary.json`. The number of retransmissions is the sender's own
+count. The numbers of retransmitted packets and of spurious retransmissions come from the trace."""
 
 
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Select and rename the columns of the study engine's rows; failed runs are dropped.
+    """Select and rename the columns of the study engine's rows, without failed runs.
 
-    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`.
-        Three further columns are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link,
-        divided by packets that the link transmitted), `late_ratio` (packets overtaken on the path, per packet sent).
-        `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted
-        or lost.
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`. Three
+        further columns are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided
+        by packets that the link transmitted), `late_ratio` (packets overtaken on the path, per packet sent).
+        `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares, or nan if nothing was retransmitted or
+        lost.
 
     Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """
@@ -72,19 +72,18 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """True if no point of a curve is missing: every combination of congestion control, packet order and delayed-ACK
-    setting has all SNRs."""
+    """Return true if every combination of congestion control, packet order and delayed-ACK setting has all SNRs."""
     points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
     return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """Fate of all codewords on the channel, including those that carry no packet.
+    """Return the fate of all codewords on the channel, including codewords without a packet.
 
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).
 
-    The fate is computed without a run, because the channel is a function of the plan and the seed.
+    The computation needs no run, because the channel is a function of the plan and the seed.
     """
     rows = []
     for snr_db in snrs_db:

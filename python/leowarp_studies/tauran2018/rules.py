@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text below every figure about the rules of the path on which the results depend."""
+"""The text below every figure about the rules of the path on which the results depend."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs, for the text below figures.
+    """The facts about the runs, for the text below figures.
 
-    kernel: Name and version of the guest's kernel, or "not recorded".
-    seeds: Number of seeds of the study's own sessions.
+    kernel: The name and version of the guest's kernel, or "not recorded".
+    seeds: The number of seeds of the study's own sessions.
     """
 
     kernel: str
     seeds: int
 
     def footer(self, *rules: str, path: str = PATH_RULES) -> str:
-        """The rules that apply to a figure, as one paragraph."""
+        """Return the rules that apply to a figure, as one paragraph."""
         return " · ".join((path, *rules, f"kernel: {self.kernel}"))
 
     @property
     def counted(self) -> str:
-        """Text with the number of seeds of the study's own sessions."""
+        """Return a text with the number of seeds of the study's own sessions."""
         return "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"

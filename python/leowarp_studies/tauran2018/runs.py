@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its own sessions, sessions with other TCPs, runs that only show window growth, and sessions with
-one changed assumption.
+"""The runs of the study: its own sessions, sessions with other TCPs, runs that only show window growth, and sessions
+with one changed assumption.
 
 Each group is a separate study file (a scenario, parameters and seeds).
 """
@@ -18,9 +18,9 @@ from leowarp.study.parts import Part
 SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
-"""SNRs of the study: 7 to 13 dB."""
+"""The SNRs of the study: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
-"""SNRs in dB of the runs with other TCPs, and of a quick reproduction."""
+"""The SNRs in dB of the runs with other TCPs, and of a quick reproduction."""
 
 SEEDS, QUICK_SEEDS = 5, 2
 PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
@@ -37,14 +37,14 @@ LABELS = {
 }  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
-"""Settings of delayed ACKs: `ON` sends an ACK after every second segment or after 40 ms; `OFF` does not delay ACKs;
+"""The settings of delayed ACKs. `ON` sends an ACK after every second segment or after 40 ms. `OFF` does not delay ACKs.
 `ADAPTIVE` is Linux's default."""
 
 STUDY_PROFILE = "newreno"
 OTHER_TCPS = (
     (STUDY_PROFILE, ADAPTIVE), ("classic", OFF), ("classic", ON), ("linux", OFF), ("linux", ON), ("linux", ADAPTIVE),
 )  # fmt: skip
-"""Combinations of TCP profile and delayed ACKs in the group `profiles`."""
+"""The combinations of TCP profile and delayed ACKs in the group `profiles`."""
 
 PROFILE_TEXT = {
     "newreno": "as the study's NewReno: three duplicate ACKs, no SACK; nothing is taken back",
@@ -53,11 +53,11 @@ PROFILE_TEXT = {
 }
 
 RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
-"""Keys that set the minimum of the RTT variation term (RFC 6298, 2.3) to the clock's granularity, instead of Linux's
-200 ms. With these keys, the RTO is SRTT plus four times RTTVAR, as in the study."""
+"""The sysctls for a minimum of the RTT variation term (RFC 6298, 2.3) at the clock's granularity, instead of Linux's
+200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
-"""Queue of the group `growth`, which is long enough never to overflow."""
+"""The queue of the group `growth`, which is long enough never to overflow."""
 
 ASSUMPTION_SNR_DB = 10
 
@@ -66,11 +66,11 @@ ASSUMPTION_SNR_DB = 10
 class Assumption:
     """An assumption: a value that the study does not give.
 
-    name, label: Name in runs, and label in figures.
-    key: Dotted key of the scenario.
-    default: Value in all other runs.
+    name, label: The name in runs, and the label in figures.
+    key: The dotted scenario key.
+    default: The value in all other runs.
     others: Further values, which are tried one at a time.
-    why: Reason for the default; design/lms-harq.md has more.
+    why: The reason for the default. design/lms-harq.md has more.
     """
 
     name: str
@@ -120,14 +120,14 @@ ASSUMPTIONS = (
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""Assumptions, which are changed one at a time. `others` has the values of an assumption other than the default."""
+"""The assumptions, which are changed one at a time. `others` has the values of an assumption other than the default."""
 
 BASE = "base"
-"""Name of the setting in which all assumptions have their defaults."""
+"""The name of the setting in which all assumptions have their defaults."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups of runs; the study's own groups come first."""
+    """Return all groups of runs. The study's own groups come first."""
     return (
         # Only the run directories of seed 1 are stored, so seed 1 is a separate group. The directories of all five
         # seeds would need five times the space.
@@ -144,12 +144,12 @@ def parts() -> tuple[Part, ...]:
 
 
 def snr_text(snr_db: float) -> str:
-    """An SNR in the form of a scenario's key."""
+    """Return an SNR in the form of a scenario value."""
     return f"{snr_db:g} dB"
 
 
 def setting(assumption: Assumption, value: Any) -> str:
-    """Name of the runs in which an assumption has this value.
+    """Return the name of the runs in which an assumption has this value.
 
     >>> setting(ASSUMPTIONS[0], "3 km/h")
     'speed-3-km-h'
@@ -158,8 +158,8 @@ def setting(assumption: Assumption, value: Any) -> str:
 
 
 def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
-    """Sessions at all SNRs, with and without resequencing, and with and without delayed ACKs. The seeds are consecutive
-    numbers from `first` on."""
+    """Return a group of sessions at all SNRs, with and without resequencing, and with and without delayed ACKs. The
+    seeds are consecutive numbers from `first` on."""
     content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
@@ -170,7 +170,8 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
 
 
 def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
-    """Window growth of one flow over a link without loss, with constant delay and without a constellation."""
+    """Return a group with the window growth of one flow over a link without loss, with constant delay and without a
+    constellation."""
     # Without fading, the SNR has no effect. One seed is enough, because nothing in the group `growth` is random.
     content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
@@ -197,8 +198,8 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
 
 
 def _profiles() -> Part:
-    """Sessions with other TCPs, with fewer SNRs and seeds. Profile and setting of delayed ACKs vary together, because
-    not all combinations are useful.
+    """Return a group of sessions with other TCPs, with fewer SNRs and seeds. Profile and setting of delayed ACKs vary
+    together, because not all combinations are useful.
     """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
@@ -214,8 +215,7 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. These runs show the effect of Linux's growth per
-    acknowledged segment."""
+    """Return a group of NewReno and CUBIC with windows that grow per ACK, at fewer SNRs."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -223,7 +223,7 @@ def _by_acks() -> Part:
 
 
 def _assumptions() -> Part:
-    """Sessions with one changed assumption at a time, at one SNR. Each setting differs from the base in one key."""
+    """Return a group of sessions with one changed assumption at a time, at one SNR."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     # One table varies the keys of all assumptions together, with one row per setting. Each row changes one assumption
@@ -242,8 +242,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Sessions with resequencing in which the RTO does not have Linux's minimum. The sessions show whether the RTO
-    follows the variation of the RTT if no minimum prevents this."""
+    """Return a group of sessions with resequencing in which the RTO does not have Linux's minimum. The sessions show
+    whether the RTO follows the variation of the RTT without a minimum."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {
@@ -255,7 +255,7 @@ def _rto_floor() -> Part:
 
 
 def _capacity() -> Part:
-    """Sessions over a link on which retransmissions reduce the capacity for new codewords."""
+    """Return a group of sessions over a link on which retransmissions reduce the capacity for new codewords."""
     content = _content("capacity", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["set"] |= {"mobile.retransmissions_take_capacity": True}
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
@@ -265,7 +265,7 @@ def _capacity() -> Part:
 
 
 def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter that selects the runs of a quick reproduction: those with some SNRs and the first seeds."""
+    """Return a filter that selects the runs of a quick reproduction: some SNRs and the first seeds."""
     wanted = {snr_text(snr_db) for snr_db in snrs_db}
     return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
 
@@ -273,10 +273,9 @@ def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], i
 def _content(
     name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
 ) -> dict[str, Any]:
-    """Content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
+    """Return the content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
 
-    Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest. All remaining
-    algorithms are in the guest's kernel.
+    Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest.
     """
     # The kernel modules are examples that are shipped with leowarp. leowarp compiles a module when a run needs it.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]

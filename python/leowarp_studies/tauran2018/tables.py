@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: table 1, all sessions by delayed-ACK setting, other TCPs, and assumptions."""
+"""The tables of the study's page: table 1, all sessions by delayed-ACK setting, other TCPs, and assumptions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STUDY_RETRANSMISSIONS = {
     7: (1068, 1333, 6969), 8: (932, 1100, 16914), 9: (925, 1105, 23073), 10: (789, 949, 16782), 11: (748, 923, 22399),
     12: (742, 780, 23852), 13: (706, 789, 20688),
 }  # fmt: skip
-"""Table 1 of the study: number of packets retransmitted in 600 s with delayed ACKs, by SNR in dB, for NewReno, CUBIC
-and Hybla."""
+"""The study's table 1: the number of packets retransmitted in 600 s with delayed ACKs, by SNR in dB. The values are for
+NewReno, CUBIC and Hybla."""
 
 CELLS = (
     ("goodput_bps", 1e-3, 0, "goodput, kbit/s"),
@@ -33,7 +33,7 @@ CELLS = (
 
 
 def retransmissions(frames: Mapping[str, Any]) -> str:
-    """Table 1 of the study, with leowarp's numbers beside the study's."""
+    """Return table 1 of the study, with leowarp's numbers beside the study's."""
     rows = []
     for snr_db in ev.snrs_db(frames):
         mine = [
@@ -51,8 +51,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """Table of all sessions with the study's TCP, over all SNRs. The table has one row per combination of congestion
-    control, resequencing and delayed-ACK setting."""
+    """Return the table of all sessions with the study's TCP, over all SNRs. The table has one row per combination of
+    congestion control, resequencing and delayed-ACK setting."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:
@@ -72,7 +72,7 @@ def delayed(frames: Mapping[str, Any]) -> str:
 
 
 def profiles(frames: Mapping[str, Any]) -> str:
-    """Table of other TCPs at each of their SNRs."""
+    """Return the table of other TCPs at each of their SNRs."""
     sessions: pd.DataFrame = frames["profiles"]
     rows = []
     for keys, mine in sessions.groupby(["congestion_control", "resequencing", "profile", "delayed_ack"], sort=True):
@@ -95,8 +95,8 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """Table with the effect of delayed ACKs for windows that grow per acknowledged segment, and for windows that grow
-    per ACK."""
+    """Return a table with the effect of delayed ACKs for windows that grow per acknowledged segment, and for windows
+    that grow per ACK."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
@@ -121,7 +121,7 @@ def by_acks(frames: Mapping[str, Any]) -> str:
 
 
 def assumptions() -> str:
-    """Table of the values that the study does not give, with leowarp's values and the reasons for them."""
+    """Return the table of the values that the study does not give, with leowarp's values and the reasons for them."""
     rows = [
         [each.label, str(each.default), ", ".join(str(value) for value in each.others), each.why]
         for each in ASSUMPTIONS
@@ -131,7 +131,7 @@ def assumptions() -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """All points of the figures, for programs: columns `congestion_control, resequencing, delayed_ack, snr_db,
+    """Return all points of the figures, for programs: columns `congestion_control, resequencing, delayed_ack, snr_db,
     quantity, median, low, high, count`. The name of a quantity contains its unit."""
     rows = []
     keys = ["congestion_control", "resequencing", "delayed_ack", "snr_db"]

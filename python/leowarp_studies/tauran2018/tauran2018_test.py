@@ -201,8 +201,7 @@ def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_sa
 
 
 def alike(*columns, on=1.0):
-    """Sessions in which delayed ACKs multiply some columns by the same factor everywhere; a factor of 1 leaves them
-    unchanged."""
+    """Return sessions in which delayed ACKs multiply some columns by the same factor everywhere."""
     frame = synthetic.sessions()
     keys = ["congestion_control", "resequencing", "snr_db", "seed"]
     off = frame[frame["delayed_ack"] == OFF].set_index(keys)
@@ -401,8 +400,7 @@ def test_a_figure_without_its_data_says_so(tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """Replacement for `run_study` without a guest, which returns no rows: the tests check how `make` uses the
-    results."""
+    """Replace `run_study` by a function without a guest that returns no rows."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

@@ -19,24 +19,25 @@ RTO_MIN_US = 200_000
 value (tcp_rtt_estimator)."""
 
 FLOOR_SLACK_US = 5_000
-"""Tolerance in microseconds of a comparison with the RTO's minimum, because SRTT and RTO are rounded to ticks of the
+"""The tolerance in microseconds of a comparison with the RTO's minimum. SRTT and RTO are rounded to ticks of the
 kernel's clock."""
 
 PAIR = 2
-"""Number of segments in a pair, which one delayed ACK acknowledges."""
+"""The number of segments in a pair, which one delayed ACK acknowledges."""
 
 
 @dataclass(frozen=True)
 class Trace:
     """The series of one session that claims and figures use.
 
-    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Samples of the sender's socket.
+    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). The samples of the sender's socket.
         Further arrays are `delivered_pkts` (packets acknowledged so far), `rwnd_limited_us` (total time in which the
         receiver's window limited the sender), `ssthresh_pkts` (nan as long as it is not set) and `ca_state` (the
         kernel's number).
-    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Goodput of bytes received in order, in each second.
-    waits: `segments_pkts, wait_ns, acks_pkts`: number of ACKs, by the number of segments that an ACK acknowledges and
-        by the waiting time of the first segment.
+    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). The goodput of bytes received in order, in each
+        second.
+    waits: `segments_pkts, wait_ns, acks_pkts`: the number of ACKs, by the segments that an ACK acknowledges and by the
+        waiting time of the first segment.
     """
 
     seed: int
@@ -55,7 +56,7 @@ class Trace:
 
     @property
     def floor_ratio(self) -> float:
-        """Share of the samples in which the RTO is at Linux's minimum, SRTT plus 200 ms."""
+        """Return the share of the samples in which the RTO is at Linux's minimum, SRTT plus 200 ms."""
         # Before the first round trip is measured, SRTT is 0 and the RTO is 1 s (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
         # The minimum of the RTO is 1 s in RFC 6298, 2.4, but SRTT plus 200 ms in Linux (tcp_rtt_estimator,
@@ -65,21 +66,21 @@ class Trace:
 
     @property
     def growing_ratio(self) -> float:
-        """Share of the samples in slow start or in recovery (including recovery after a timeout)."""
+        """Return the share of the samples in slow start or in recovery (including recovery after a timeout)."""
         # A sender is in slow start if its window is below its threshold, or if it has no threshold.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
         return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:
-        """Number of ACKs divided by the number of segments that they acknowledge."""
+        """Return the number of ACKs divided by the number of segments that they acknowledge."""
         # Each row is for all ACKs with the same waiting time and number of segments, so it is weighted by the number of
         # these ACKs.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """For ACKs of two segments: the waiting times in ms, ascending, and the number of ACKs with each waiting
+        """Return the waiting times in ms of ACKs of two segments, ascending, and the number of ACKs with each waiting
         time."""
         # The metrics have only one row for all ACKs with the same waiting time, so the result contains the numbers of
         # ACKs.
@@ -87,17 +88,18 @@ class Trace:
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 
     def long_pairs_ratio(self, limit_ms: float) -> float:
-        """Share of the pairs whose second packet came `limit_ms` or more after the first; nan without pairs."""
+        """Return the share of the pairs whose second packet came `limit_ms` or more after the first, or nan without
+        pairs."""
         wait_ms, count = self.pair_waits()
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Share of pairs that waited for a whole number of HARQ rounds, among the pairs that waited from half a round
-        to `longest_ms`.
+        """Return the share of pairs that waited for a whole number of HARQ rounds. Only pairs that waited from half a
+        round to `longest_ms` count.
 
-        round_ms: Time from one HARQ transmission to the next.
-        within_ms: Largest allowed difference from a whole number of rounds.
-        Returns: A share from 0 to 1; nan if no pair waited from half a round to `longest_ms`.
+        round_ms: The time from one HARQ transmission to the next.
+        within_ms: The largest allowed difference from a whole number of rounds.
+        Returns: A share from 0 to 1, or nan if no pair counts.
         """
         wait_ms, count = self.pair_waits()
         long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)
@@ -105,13 +107,13 @@ class Trace:
         return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
-        """Time in s at which the window first reached this size; infinite if it never did."""
+        """Return the time in s at which the window first reached this size, or infinity if it never did."""
         there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 
 
 def trace_of(run: Run) -> Trace:
-    """Trace of the only flow of a run whose directory is stored."""
+    """Return the trace of the only flow of a stored run."""
     flow = run.main_flow
     samples = run.tables.of_flow("sockets", flow)
     carried = goodput(run.tables, flow, "in_order", 1_000_000_000)

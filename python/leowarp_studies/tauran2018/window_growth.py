@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why delayed ACKs slow the growth of some windows: some windows grow with each ACK, others with each acknowledged
-segment."""
+"""The reason why delayed ACKs slow the growth of some windows: some windows grow with each ACK, others with each
+acknowledged segment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import BY_ACKS, OFF, ON
 
 GROWN_PKTS = (100, 500)
-"""Window sizes in packets that claim 4.8 uses. The bandwidth-delay product of this path is 807 packets."""
+"""The window sizes in packets that claim 4.8 uses. The bandwidth-delay product of this path is 807 packets."""
 
 
 HELD_MS = 10
-"""A limit by the receiver's window is reported only if it lasts at least this time in ms; a packet takes 0.2 ms."""
+"""The shortest time in ms for which a limit by the receiver's window is reported."""
 
 
 TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else the same".format(
@@ -24,7 +24,7 @@ TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else
 
 
 def reaches_text(frames: Frames, name: str) -> str:
-    """Text with the times at which the window reached each size in `GROWN_PKTS`."""
+    """Return a text with the times at which the window reached each size in `GROWN_PKTS`."""
     least, most = GROWN_PKTS
     on, off = ([frames["growth"][name, delayed].reaches_s(pkts) for pkts in GROWN_PKTS] for delayed in (ON, OFF))
     return (
@@ -34,8 +34,8 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Text with the times at which windows reached the sizes in `GROWN_PKTS`, with Linux's algorithms modified to grow
-    per ACK; empty without such runs."""
+    """Return a text with the times at which windows that grow per ACK reached the sizes in `GROWN_PKTS`. The runs use
+    modified Linux algorithms. The text is empty without runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""
@@ -43,7 +43,8 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """Text with the effect of delayed ACKs on goodput if the window grows per ACK; empty without such runs."""
+    """Return a text with the effect of delayed ACKs on goodput if the window grows per ACK. The text is empty without
+    runs."""
     if "by_acks" not in frames:
         return ""
     # The comparison tests the cause, because the module differs from Linux's algorithm only in how its window grows.
@@ -56,7 +57,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 
 def growth_text(frames: Frames) -> str:
-    """Text about the growth of the window, per ACK and per acknowledged segment."""
+    """Return a text about the growth of the window, per ACK and per acknowledged segment."""
     texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
@@ -71,11 +72,11 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """Text with the time for which the receiver's window limited the sender, until the sender's window reached the
-    larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
+    """Return a text with the time for which the receiver's window limited the sender. The time ends when the sender's
+    window reaches the larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
 
-    The kernel counts the time for which the receiver's window limits the sender (`tcpi_rwnd_limited`). The growth of a
-    window that is limited by the receiver does not show the effect of delayed ACKs.
+    The kernel counts this time (`tcpi_rwnd_limited`). A window that the receiver limits does not show the effect of
+    delayed ACKs.
     """
     texts, held = [], False
     for name in ("reno", "cubic"):
@@ -91,7 +92,7 @@ def held_text(frames: Frames) -> str:
 
 
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
-    """Growth of the window from 20 to `GROWN_PKTS[1]` packets: per ACK, and per acknowledged segment."""
+    """Return the growth of the window from 20 to `GROWN_PKTS[1]` packets: per ACK, and per acknowledged segment."""
     trace = frames["growth"][name, delayed]
     # In slow start, every packet in flight is acknowledged once per round trip. `delivered_pkts` is the socket's own
     # count of acknowledged packets.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's equations (3) and (4), its first example, and E_r at two jitters: claims 2.9 to 2.11."""
+"""Claims 2.9 to 2.11: the study's equations (3) and (4), its first example, and E_r at two jitters."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from leowarp_studies.torres2020.simulation import THRESHOLD_PKTS
 TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 """The two arrival sequences of section 2."""
 LATE_RATIO = (1 / 6, 2 / 6)
-"""Share of late packets in each sequence; the study has 16.6 % and 33.3 %."""
+"""The share of late packets in each sequence. The study has 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""Share of the packets that reordering involves (3, 4 and 5) among all packets of a sequence; the study gives 50 %."""
+"""The share of the packets that reordering involves (3, 4 and 5) among all packets of a sequence. The study gives 50
+%."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
-"""E_r in nats by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""
+"""The E_r in nats by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""
 
 
 # Implements claim 2.9 of torres2020 (section II).
 def sums_of_density(frames: Frames) -> Outcome:
-    """Equations (3) and (4), counted in packets: each packet has exactly one displacement, and the displacements sum to
-    0.
+    """Test equations (3) and (4) in packets: each packet has exactly one displacement, and the displacements sum to 0.
 
-    A normalised sum is always 1, so equation (3) is tested with counts: the packets in RD and the packets beyond the
+    A normalised sum is always 1, so equation (3) is tested with counts. The packets in RD and the packets beyond the
     threshold must add up to all packets that arrived. The mean in equation (4) must be exactly 0 if no packet is beyond
     the threshold.
 
     Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
-        those received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
+        the received packets), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
     """
     counted_ratio, beyond_ratio, mean_pkts = {}, {}, {}
     for (name, jitter_ms), rd in frames["counted"].items():
@@ -74,7 +74,7 @@ def sums_of_density(frames: Frames) -> Outcome:
 
 # Implements claim 2.10 of torres2020 (section II).
 def percentages_mislead(frames: Frames) -> Outcome:
-    """The study's two sequences, described by percentages with two definitions of "out of order", and by MD and E_r.
+    """Describe the study's two sequences by percentages with two definitions of "out of order", and by MD and E_r.
 
     "Late": the packet arrives after a packet that was sent later (RFC 4737). "Involved": the packet overtook another
     packet, or was overtaken by one. A third definition is the study's own displacement (equation 1), by which packet 4
@@ -109,7 +109,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
 
 # Implements claim 2.11 of torres2020 (figure 8).
 def entropy_at_two_jitters(frames: Frames) -> Outcome:
-    """E_r of the path, measured without TCP, at the two jitters at which the study's algorithms collapse.
+    """Measure the path's E_r, without TCP, at the two jitters at which the study's algorithms collapse.
 
     Returns: Numbers by jitter: `entropy_nats`.
     """
@@ -136,7 +136,7 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
 
 
 def _involved_ratio(sequence: Sequence[int]) -> float:
-    """Share of the packets that overtook another packet or were overtaken by one.
+    """Return the share of the packets that overtook another packet or were overtaken by one.
 
     >>> _involved_ratio((1, 3, 2, 4))
     0.5
@@ -148,7 +148,7 @@ def _involved_ratio(sequence: Sequence[int]) -> float:
 
 
 def _percentages(ratios: Sequence[float]) -> str:
-    """Two ratios as text."""
+    """Return two ratios as text."""
     return " and ".join(f"{ratio:.1%}" for ratio in ratios)
 
 

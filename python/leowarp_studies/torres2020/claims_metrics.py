@@ -15,26 +15,25 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
 
 STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
-"""MD in packets in the study's figure 4 at 1 ms; the study's text calls the values "approximate"."""
+"""The MD in packets in the study's figure 4 at 1 ms. The study's text calls the values "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
-"""Distributions in the order of figure 4, beginning with the largest MD."""
+"""The distributions in the order of figure 4, the largest MD first."""
 ENTROPY_ORDER = ("normal", "uniform", "exponential")
-"""Distributions in the order of figure 5, beginning with the largest E_r."""
+"""The distributions in the order of figure 5, the largest E_r first."""
 
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""RD of this example (table 2): share of packets by displacement."""
+"""The RD of this example (table 2): the share of packets by displacement."""
 
 STRAIGHT_MS = (0.6, 4.0)
-"""Range of jitter in ms in which the closed form should be accurate to 3 % (design/exponential-jitter.md)."""
+"""The range of jitter in ms in which the closed form should be accurate to 3 % (design/exponential-jitter.md)."""
 
 
 # Implements claim 2.1 of torres2020 (tables 1, 2).
 def worked_example(frames: Frames) -> Outcome:
-    """RD, MD and E_r of the study's example, computed with the library that evaluates every run; this claim needs no
-    run.
+    """Compute RD, MD and E_r of the study's example with the library that evaluates every run. This claim needs no run.
 
     RD and MD are exact fractions. The tolerance of 1e-12 only allows for the rounding of doubles. For the entropy, the
     study gives two decimals.
@@ -64,12 +63,12 @@ def worked_example(frames: Frames) -> Outcome:
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
-    """Kolmogorov distance between the measured RD and each distribution of delay. Displacements are divided by the
-    packet rate, so that they can be compared with delays.
+    """Measure the Kolmogorov distance between the measured RD and each distribution of delay. Displacements are divided
+    by the packet rate, so that they are delays.
 
     Between distributions of equal variance, the distance is 0.057 (uniform and normal), 0.21 (uniform and exponential)
-    or 0.16 (normal and exponential). A distance below a threshold is therefore not enough: the configured distribution
-    must also be the nearest of the three.
+    or 0.16 (normal and exponential). The distance must be below a threshold, and the configured distribution must also
+    be the nearest of the three.
 
     Returns: Numbers: `distance`, from 0 to 1, by measured distribution and by the distribution with which it is
         compared.
@@ -108,8 +107,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
-    """MD over jitter for each distribution: its value at 1 ms, its deviation from a line through 0, and the order of
-    the distributions.
+    """Test the MD over jitter for each distribution. The test uses the value at 1 ms, the deviation from a line through
+    0, and the order of the distributions.
 
     Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). Deviations over all
     jitters are listed, but do not affect the verdict.
@@ -153,7 +152,7 @@ def entropy_grows(frames: Frames) -> Outcome:
     the study's order.
 
     If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). At a jitter up to the
-    spacing of packets, the entropy grows differently, because displacements are small whole numbers.
+    spacing of packets, displacements are small whole numbers, so the entropy grows differently.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
@@ -189,18 +188,18 @@ def entropy_grows(frames: Frames) -> Outcome:
 
 
 def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float]:
-    """Slope, intercept and R2 of E_r as a function of ln(jitter)."""
+    """Return the slope, intercept and R2 of E_r as a function of ln(jitter)."""
     return ev.straight_line(np.log(table.index.to_numpy()), table[name].to_numpy())
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
-    """Largest relative deviation of MD from the line with a slope of `per_ms` packets per ms."""
+    """Return the largest relative deviation of MD from the line with a slope of `per_ms` packets per ms."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Text that explains why claim 2.3 does not fully hold: a possible origin of the study's value at 1 ms, and the
-    jitter up to which the order is violated."""
+    """Return a text that explains why claim 2.3 does not fully hold. The text has a possible origin of the study's
+    value at 1 ms, and the jitter up to which the order is violated."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)
@@ -221,26 +220,26 @@ def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_
 
 
 def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -> float:
-    """Largest jitter at which the order is violated."""
+    """Return the largest jitter at which the order is violated."""
     index = jittered.index if order_from_ms is None else jittered.index[jittered.index < order_from_ms]
     return float(index[-1])
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
-    """Text that explains a verdict: E_r of each distribution at this jitter, from the simulation."""
+    """Return the E_r of each distribution at this jitter, from the simulation, as a text that explains a verdict."""
     return f"at {jitter_ms:g} ms " + ", ".join(
         f"{name} {ev.simulated_entropy(name, jitter_ms):.4f}" for name in ENTROPY_ORDER
     )
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
-    """Text with an order, and with the jitter from which it holds."""
+    """Return a text with an order, and with the jitter from which it holds."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 
 
 def _listed(names: list[str]) -> str:
-    """The names as text, or "none"."""
+    """Return the names as text, or "none"."""
     return ", ".join(names) if names else "none"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about uses of the two metrics (2.12 to 2.15): comparing protocols, and showing small variations of delay.
+"""Claims about uses of the two metrics (2.12 to 2.15): to compare protocols, and to show small variations of delay.
 
 If a TCP's throughput never collapses, the tests of these claims have nothing to compare, and the verdict is "cannot be
 told".
@@ -28,35 +28,35 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 AXES = {"entropy_nats": "E_r", "mean_displacement_pkts": "MD", "jitter_ms": "jitter"}
-"""Columns of a curve that can be its horizontal axis."""
+"""The columns of a curve that can be its horizontal axis."""
 METRICS = ("mean_displacement_pkts", "entropy_nats")
 
 CLEAR = 0.25
-""""Clearly" is taken to mean at least a quarter of the axis."""
+"""The share of the axis from which a distance counts as "clearly"."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
-"""Jitters in ms that the paper names: 0.75 % and 10 % of its largest jitter."""
+"""The jitters in ms that the paper names: 0.75 % and 10 % of its largest jitter."""
 
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """Distance on each axis between the points at which the algorithms collapse, with normal jitter; see
-    `_separation`."""
+    """Test the distance on each axis between the points at which the algorithms collapse, with normal jitter (see
+    `_separation`)."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.13 of torres2020 (section V).
 def metrics_compare(frames: Frames) -> Outcome:
-    """Whether throughput falls sharply as a metric grows, and whether algorithms differ; see `_edges`."""
+    """Test whether throughput falls sharply as a metric grows, and whether algorithms differ (see `_edges`)."""
     return as_measured(frames, _edges, DISTRIBUTIONS, FIGURE_8)
 
 
 # Implements claim 2.14 of torres2020 (section IV).
 def entropy_follows_displacements(frames: Frames) -> Outcome:
-    """Whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
+    """Test whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
 
-    The displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
-    distribution, so two values are compared: the displacement that 1 % of the packets exceed, and the largest
-    displacement. The order of the distributions by mean displacement is different (claim 2.3), and is only listed.
+    Displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
+    distribution. Two values count: the displacement that 1 % of the packets exceed, and the largest displacement. The
+    order of the distributions by mean displacement is different (claim 2.3), and is only listed.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -95,7 +95,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 
 # Implements claim 2.15 of torres2020 (section IV).
 def entropy_early(frames: Frames) -> Outcome:
-    """E_r and MD at a small jitter, as shares of their values at the largest jitter, for each distribution.
+    """Test E_r and MD at a small jitter, as shares of their values at the largest jitter, for each distribution.
 
     Returns: Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
     """
@@ -130,11 +130,11 @@ def entropy_early(frames: Frames) -> Outcome:
 
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each axis: the points at which the algorithms fall below 50 %, as shares of the axis, and the largest
-    distance between two of these points.
+    """Return, for each axis, the points at which the algorithms fall below 50 %, as shares of the axis. Also return the
+    largest distance between two of these points.
 
-    The end of an axis is the largest measured value. An algorithm's point is the first measured point of its curve that
-    is below 50 %. All algorithms have the same jitters, so their points can be compared.
+    The end of an axis is the largest measured value. An algorithm's point is the first measured point of its curve
+    below 50 %. All algorithms have the same jitters, so their points can be compared.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -172,11 +172,11 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve that collapses: whether it rises again, and the share of each axis over which it falls from 90 %
-    to 50 %.
+    """Test whether each curve that collapses rises again. Also test over which share of each axis the curve falls from
+    90 % to 50 %.
 
-    The curves are those of bic for each distribution, and those of the other algorithms for the normal distribution. A
-    rise of less than 5 % of the undisturbed throughput is ignored.
+    The curves are bic for each distribution, and the other algorithms for the normal distribution. A rise of less than
+    5 % of the undisturbed throughput is ignored.
     """
     lines = {key: line for key, line in lines.items() if key[1] == "bic" or key[0] == "normal"}
     texts, rises, widths = [], {}, {}
@@ -213,19 +213,19 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """Largest rise of a curve above its lowest earlier value as the metric grows, as a share of the undisturbed
-    throughput."""
+    """Return the largest rise of a curve above its lowest earlier value as the metric grows, as a share of the
+    undisturbed throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))
 
 
 def _order(values: dict[str, float]) -> tuple[str, ...]:
-    """The names sorted by value, the largest first."""
+    """Return the names sorted by value, the largest first."""
     return tuple(sorted(values, key=lambda name: -values[name]))
 
 
 def _percent(values: dict[str, float]) -> str:
-    """Text with the ratios, in the order of the distributions."""
+    """Return a text with the ratios, in the order of the distributions."""
     return ", ".join(f"{values[name]:.1%}" for name in DISTRIBUTIONS)
 
 

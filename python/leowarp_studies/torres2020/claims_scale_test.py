@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of claims 2.12 to 2.15 on synthetic results for which they do not hold. `torres2020_test.py` tests claims 2.12
-to 2.15 on results for which these claims hold."""
+"""Tests of claims 2.12 to 2.15 on synthetic results for which they do not hold. `torres2020_test.py` tests these claims
+on results for which they hold."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
 
 
 def shapes_of(reach_pkts):
-    """For each distribution, packets that are spread evenly over all displacements up to a limit."""
+    """Return, for each distribution, packets that are spread evenly over all displacements up to a limit."""
     return {
         name: results.Shape(np.arange(-reach, reach + 1), np.full(2 * reach + 1, 1 / (2 * reach + 1)), None, None)
         for name, reach in reach_pkts.items()

@@ -16,50 +16,50 @@ from leowarp_studies.torres2020.runs import PROFILES
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 WELL, COLLAPSED = 0.9, 0.5
-"""Shares of the undisturbed throughput: the study's "above 90 %", and one half for a collapse."""
+"""The shares of the undisturbed throughput: the study's "above 90 %", and one half for a collapse."""
 
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 """The algorithms in the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
-"""E_r in nats up to which each algorithm keeps its throughput, from the study's text about figure 8."""
+"""The E_r in nats up to which each algorithm keeps its throughput, from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
-"""E_r (reordering entropy) in nats at which the study compares the distributions of jitter."""
+"""The E_r (reordering entropy) in nats at which the study compares the distributions of jitter."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
 def collapse_against_displacement(frames: Frames) -> Outcome:
-    """MD at which throughput collapses with each distribution; see `_collapse_md`."""
+    """Test the MD at which throughput collapses with each distribution (see `_collapse_md`)."""
     return as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.6 of torres2020 (figure 7).
 def collapse_against_entropy(frames: Frames) -> Outcome:
-    """E_r at which throughput collapses with each distribution; see `_collapse_entropy`."""
+    """Test the E_r at which throughput collapses with each distribution (see `_collapse_entropy`)."""
     return as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.7 of torres2020 (figure 8).
 def four_algorithms(frames: Frames) -> Outcome:
-    """E_r up to which each of the four algorithms keeps its throughput with normal jitter; see
-    `_collapse_by_algorithm`."""
+    """Test the E_r up to which each of the four algorithms keeps its throughput with normal jitter (see
+    `_collapse_by_algorithm`)."""
     return as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """Difference in throughput between the distributions, at equal MD and at equal E_r; see `_apart`."""
+    """Test the difference in throughput between the distributions, at equal MD and at equal E_r (see `_apart`)."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
 Lines = Mapping[tuple[str, str], pd.DataFrame]
-"""Curves by distribution and algorithm."""
+"""The curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Function that tests curves, and returns the parts of a verdict, a text, and numbers."""
+"""A function that tests curves, and returns the parts of a verdict, a text, and numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
-    """Outcome of a test for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
+    """Return the outcome of a test for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
 
     If the verdict on the first sample is not "holds", the text `cause` also gives the test's result for every other
     TCP.
@@ -80,14 +80,14 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """The result of `holds_if`, or "cannot be told" if the test had no data and therefore no parts."""
+    """Return the result of `holds_if`, or "cannot be told" if the test had no data and no parts."""
     return holds_if(parts) if parts else "cannot be told"
 
 
 def _lines(
     transfers: pd.DataFrame, probes: pd.DataFrame, distributions: Sequence[str], algorithms: Sequence[str], profile: str
 ) -> Lines:
-    """One curve per distribution and algorithm, from the transfers with one TCP.
+    """Return one curve per distribution and algorithm, from the transfers with one TCP.
 
     Algorithms other than bic have a curve for the normal distribution only, because the study shows no others.
     """
@@ -100,8 +100,8 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve: whether it falls below half of the undisturbed throughput, the MD at this point, and the range of
-    jitter over which it falls.
+    """Test whether each curve falls below half of the undisturbed throughput. The MD at this point and the range of
+    jitter of the fall are also tested.
 
     A curve collapses at its first point below half of the undisturbed throughput. The range of jitter begins at the
     last point with at least 90 % of the undisturbed throughput.
@@ -132,8 +132,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve: the points of E_r and MD at which it collapses, and its throughput at an E_r of 3.8, for which
-    the study gives two numbers.
+    """Test the E_r and MD at which each curve collapses, and its throughput at an E_r of 3.8. The study gives two
+    numbers for this E_r.
 
     The two axes have no common scale, so the points are given as shares of the largest measured value.
     """
@@ -162,11 +162,11 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each algorithm: whether the study's E_r of the collapse lies between the last point at 90 % and the first
-    point below 90 %.
+    """Test the study's E_r of the collapse for each algorithm. The E_r must lie between the last point at 90 % and the
+    first point below 90 %.
 
-    leowarp simulates only some jitters, so the collapse is somewhere between the two points. The study's value must be
-    between the two points, with a tolerance of 0.3 on either side.
+    leowarp simulates only some jitters, so the collapse is somewhere between the two points. The tolerance for the
+    study's value is 0.3 on either side.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
@@ -192,8 +192,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
 
 
 def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Largest difference in throughput between the curves at equal MD, and at equal E_r, compared with the spread over
-    seeds."""
+    """Test the largest difference in throughput between the curves at equal MD, and at equal E_r, against the spread
+    over seeds."""
     by_name = {name: line for (name, _), line in lines.items()}
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
@@ -213,7 +213,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _fall_text(line: pd.DataFrame) -> str:
-    """Text with the range in which a curve keeps its throughput, and the point at which it is below half."""
+    """Return a text with the range in which a curve keeps its throughput, and the point at which it is below half."""
     well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
     where = f"{well['jitter_ms']:g} ms (E_r {well['entropy_nats']:.2f}, MD {well['mean_displacement_pkts']:.1f})"
     if ev.first_below(line, WELL) is None:
@@ -228,7 +228,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """Text with the result of the test on each other TCP, and with the sender's reactions in a transfer on each TCP."""
+    """Return a text with the result of the test on each other TCP, and with the sender's reactions in a transfer on
+    each TCP."""
     # The comparison tests the cause, because every other TCP differs from the first TCP in one mechanism.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
@@ -246,14 +247,15 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 
 def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> str:
-    """Text that says for each TCP how the sender reacts at the jitter at which the study's transfers collapse."""
+    """Return a text about the sender's reactions with each TCP, at the jitter at which the study's transfers
+    collapse."""
     at_ns = ev.telling_jitter_ns(mechanisms)
     did = (f"{profile} {ev.sender_did(mechanisms, profile, algorithm, at_ns)}" for profile in profiles)
     return f"{NAMES[algorithm]}, normal jitter of {at_ns / 1e6:g} ms: {'; '.join(did)}"
 
 
 def _falls(lines: Lines) -> str:
-    """Text with the jitters at which each curve falls below 90 % and below 50 %."""
+    """Return a text with the jitters at which each curve falls below 90 % and below 50 %."""
     # A curve is named by the property that differs between the curves: the algorithm in claim 2.7, and the distribution
     # in other claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1

@@ -14,27 +14,27 @@ from leowarp_studies.torres2020 import simulation
 from leowarp_studies.torres2020.runs import PROFILES
 
 NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah": "YeAH"}
-"""Names of congestion controls in texts."""
+"""The names of congestion controls in texts."""
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
+"""The data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
 
-`path` has the same content as `probes`. Claims about TCP use `path`. Samples of other TCPs have no `probes`, so claims
-about the path are not checked on these samples."""
+`path` has the same content as `probes`. Claims about TCP use `path`, because samples of other TCPs have no `probes`.
+Claims about the path are not checked on these samples."""
 
 
 def curve(
     transfers: pd.DataFrame, probes: pd.DataFrame, distribution: str, congestion_control: str, profile: str = "linux"
 ) -> pd.DataFrame:
-    """One curve of figures 6 to 8, with one row per jitter.
+    """Return one curve of figures 6 to 8, with one row per jitter.
 
     Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is the mean divided by the
-    mean without jitter; `q1_ratio, median_ratio, q3_ratio` are also divided by the mean without jitter.
-    `mean_displacement_pkts, entropy_nats` are the values of the probe with the row's jitter.
+    mean without jitter. `q1_ratio, median_ratio, q3_ratio` have the same divisor. `mean_displacement_pkts,
+    entropy_nats` are the values of the probe with the row's jitter.
 
-    transfers, probes: Tables from `results.transfers` and `results.probes`.
-    distribution, congestion_control, profile: Values by which the curve's transfers are selected.
-    Returns: Rows sorted by jitter, which is 0 in the first row. Rates are in bit/s, displacement in packets, and
+    transfers, probes: The tables from `results.transfers` and `results.probes`.
+    distribution, congestion_control, profile: The values by which the curve's transfers are selected.
+    Returns: The rows sorted by jitter, which is 0 in the first row. Rates are in bit/s, displacement in packets, and
         entropy in nats.
     Raises TraceError if no transfer without jitter exists for comparison.
     """
@@ -74,7 +74,8 @@ def curve(
 
 
 def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
-    """The first point of a curve that is below a share of the undisturbed throughput; None if there is no such point.
+    """Return the first point of a curve that is below a share of the undisturbed throughput. None means that there is
+    no such point.
 
     line: A result of `curve`.
     ratio: The share, from 0 to 1.
@@ -84,7 +85,7 @@ def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """The last point before the curve first falls below the share; if it never does, the last point of the curve.
+    """Return the last point before the curve first falls below the share, or the last point of the curve.
 
     The curve may rise again later, but its useful range ends at the first fall.
     """
@@ -93,7 +94,8 @@ def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
 
 
 def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray:
-    """Shares of the undisturbed throughput at given values of `column`, interpolated linearly; nan outside the curve.
+    """Return shares of the undisturbed throughput at given values of `column`, interpolated linearly. The shares are
+    nan outside the curve.
 
     line: A result of `curve`.
     column: `mean_displacement_pkts` or `entropy_nats`, which grow with the jitter.
@@ -107,17 +109,17 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
 
 
 def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
-    """The share of the undisturbed throughput at one value of `column`; nan outside the curve."""
+    """Return the share of the undisturbed throughput at one value of `column`, or nan outside the curve."""
     return float(ratios_at(line, column, np.array([value]))[0])
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """The largest difference between the ratios of curves at one value of `column`, and the value at which it occurs.
-    Only the range of values that all curves have in common is evaluated.
+    """Return the largest difference between the ratios of curves at one value of `column`, and this value. Only the
+    range of values that all curves have in common counts.
 
-    lines: Curves by name.
-    column: Name of the column for whose values the ratios of the curves are compared.
-    points: Number of values at which the curves are compared.
+    lines: The curves by name.
+    column: The name of the column for whose values the curves are compared.
+    points: The number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
@@ -130,7 +132,8 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
 
 
 def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Table of one metric of the probes, with one row per jitter (the index, in ms) and one column per distribution.
+    """Return a table of one metric of the probes, with one row per jitter (the index, in ms) and one column per
+    distribution.
 
     A jitter is left out if the probe of some distribution is missing.
     """
@@ -140,11 +143,11 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
-    """Smallest jitter from which on the columns are in strict order; None if the order is violated at the largest
-    jitter.
+    """Return the smallest jitter from which on the columns are in strict order. None means that the order is violated
+    at the largest jitter.
 
     table: A result of `pivot`.
-    order: Names of the columns, beginning with the one that should be largest.
+    order: The names of the columns, the largest first.
 
     >>> ordered_from_ms(pd.DataFrame({"a": [1, 3, 4], "b": [2, 2, 2]}, index=[0.5, 1.0, 2.0]), ("a", "b"))
     1.0
@@ -159,7 +162,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
 
 
 def simulated_entropy(distribution: str, jitter_ms: float) -> float:
-    """Simulated E_r of a probe, for the explanation of verdicts. The simulation needs neither kernel nor network."""
+    """Return the simulated E_r of a probe, for the explanation of verdicts."""
     return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
 
 
@@ -176,9 +179,9 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 
 
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
-    """Median of a column over seeds with normal jitter; nan if the runs lack the column.
+    """Return the median of a column over seeds with normal jitter, or nan if the runs lack the column.
 
-    mechanisms: Table from `results.transfers` with the runs on several TCPs.
+    mechanisms: The table from `results.transfers` with the runs on several TCPs.
     column: A name in `results.MORE_COLUMNS`.
     """
     mine = mechanisms[
@@ -191,7 +194,7 @@ def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, j
 
 
 def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
-    """Text with the reactions of the sender's loss detection in a transfer with normal jitter, as medians over
+    """Return a text with the reactions of the sender's loss detection in a transfer with normal jitter, as medians over
     seeds."""
 
     def median(column: str) -> str:
@@ -205,13 +208,12 @@ def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, 
 
 
 def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
-    """TCPs that have runs, in the order of `PROFILES`."""
+    """Return the TCPs that have runs, in the order of `PROFILES`."""
     found = set(mechanisms["profile"])
     return [profile for profile in PROFILES if profile in found]
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
-    """The jitter, in ns, at which the study's own transfers collapse, or the nearest jitter for which there are
-    runs."""
+    """Return the jitter, in ns, at which the study's own transfers collapse, or the nearest jitter with runs."""
     # At 0.8585 ms, the study's bic, highspeed and yeah collapse (figure 8).
     return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

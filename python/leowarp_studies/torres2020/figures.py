@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 8, reproduced; and figures that show the effect of TCP mechanisms."""
+"""The reproduced figures 2 to 8 of the study, and figures that show the effect of TCP mechanisms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DOTS = ("o", "s", "^", "D", "v", "P")
 
 @dataclass(frozen=True)
 class Rules:
-    """Facts about the runs, for the text below figures: the kernel, and the number of seeds."""
+    """The facts about the runs, for the text below figures: the kernel, and the number of seeds."""
 
     kernel: str
     seeds: int
@@ -49,7 +49,7 @@ class Rules:
 
     @property
     def spread(self) -> str:
-        """Sentence that explains the lines and areas of throughput."""
+        """Return a sentence that explains the lines and areas of throughput."""
         return (
             f"line: mean of {self.seeds} seeds; thin line: median; band: their middle half"
             if self.seeds > 1
@@ -63,8 +63,8 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas are the delays without the shaper; outlines
-    are the delays after the shaper."""
+    """Draw figure 2: the distributions of one-way delays at `SHAPE_US`. Filled areas are the delays without the shaper,
+    and outlines are the delays after the shaper."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
@@ -88,12 +88,12 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _share_per_ms(delay_ns: np.ndarray, edges_ms: np.ndarray) -> np.ndarray:
-    """Density of delays, in 1/ms."""
+    """Return the density of delays, in 1/ms."""
     return np.histogram(delay_ns / 1e6, edges_ms)[0] / len(delay_ns) / np.diff(edges_ms)
 
 
 def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3: RD at the jitter of figure 2."""
+    """Draw figure 3: the RD at the jitter of figure 2."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     shares = [
@@ -108,7 +108,7 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4: MD as a function of jitter, with the closed forms. The inset shows the study's values at 1 ms."""
+    """Draw figure 4: MD as a function of jitter, with the closed forms. The inset shows the study's values at 1 ms."""
     figure = new_figure(COLUMN_IN, 2.7, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
@@ -176,7 +176,7 @@ def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Throughput of the four algorithms on each TCP, with normal jitter."""
+    """Draw the throughput of the four algorithms on each TCP, with normal jitter."""
     figure = new_figure(PAGE_IN, 2.5, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     panels = figure.subplots(1, 4, sharey=True)
     for axes, algorithm in zip(panels, (*ALGORITHMS, FOURTH), strict=True):
@@ -189,7 +189,7 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Throughput of BIC on each TCP with the three distributions, as figure 7 shows it for one TCP."""
+    """Draw the throughput of BIC on each TCP with the three distributions, as figure 7 shows it for one TCP."""
     profiles = ev.profiles_of(frames["mechanisms"])
     figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)

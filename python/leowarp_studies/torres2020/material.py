@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: the study engine makes groups of runs, from whose data sets claims and figures are
-computed."""
+"""The reproduction of the study. The study engine makes groups of runs, and claims and figures use their data sets."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from leowarp_studies.torres2020.claims import CLAIMS
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that apply only to this study."""
+"""The keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "Packet Reordering Metrics to Enable Performance Comparison in IP-Networks, re-made"
 LEAD = (
@@ -37,10 +36,10 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Make the missing runs and the figures; see `leowarp.study.Room`.
+    """Make the missing runs and the figures (see `leowarp.study.Room`).
 
-    quick: True for a shorter study, with fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
-    scheduler: Address of a Dask scheduler.
+    quick: True means a shorter study, with fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
+    scheduler: The address of a Dask scheduler.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
     tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
@@ -69,11 +68,11 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""Name of the first sample, which has the study's own transfers. Each other sample has the transfers of a TCP in
+"""The name of the first sample, which has the study's own transfers. Each other sample has the transfers of a TCP in
 `runs.PROFILES`, and is named after this TCP."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
-"""Groups of runs whose rows form one data set of all TCPs."""
+"""The groups of runs whose rows form one data set of all TCPs."""
 
 CLAIM_PARTS = {
     "transfers": ("transfers",),
@@ -84,15 +83,15 @@ CLAIM_PARTS = {
     "counted": ("shapes", "beyond"),
     "mechanisms": MECHANISMS,
 }
-"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""The data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Data sets for claims and figures, by name. A group is left out if all its runs failed.
+    """Return the data sets for claims and figures, by name. A group is left out if all its runs failed.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (`Shape` by
         distribution), `counted` (`Counted` by (distribution, jitter in ms)).
-    Returns view: Any run whose directory is stored; the kernel's name is read from it.
+    Returns view: A run whose directory is stored, for the kernel's name.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
@@ -132,7 +131,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """One sample for each TCP other than the study's own. The samples serve the claims about TCP, and have fewer
+    """Return one sample for each TCP other than the study's own. The samples serve the claims about TCP, and have fewer
     jitters."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
@@ -152,13 +151,13 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _some_ok(rows: pd.DataFrame) -> bool:
-    """Whether at least one run of a group succeeded."""
+    """Return true if at least one run of a group succeeded."""
     return bool((rows["status"] == "ok").any())
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: what a quick reproduction leaves out, unfinished transfers, and the warnings of
-    the runs.
+    """Return texts for the top of the page: what a quick reproduction leaves out, unfinished transfers, and the
+    warnings of the runs.
     """
     sentences = []
     if quick:
@@ -178,8 +177,8 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """HTML table with the reactions of each TCP at the jitter at which the study's transfers collapse, as medians over
-    seeds."""
+    """Return an HTML table with the reactions of each TCP at the jitter at which the study's transfers collapse, as
+    medians over seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []
@@ -215,11 +214,11 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""Columns of the table of mechanisms: for each heading, the column of the data set and a factor for its values."""
+"""The columns of the table of mechanisms: for each heading, the column of the data set and a factor for its values."""
 
 
 def _data_section() -> str:
-    """HTML section that says where the results are."""
+    """Return an HTML section about the places of the results."""
     example = (
         "import pandas as pd\n"
         'transfers = pd.read_parquet("transfers/results")\n'
@@ -229,7 +228,7 @@ def _data_section() -> str:
 
 
 def _grid_section() -> str:
-    """HTML section with the jitters of the runs, and with those that the study names."""
+    """Return an HTML section with the jitters of the runs, and with the jitters that the study names."""
     named = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.NAMED_US)
     every = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.JITTERS_US)
     return (

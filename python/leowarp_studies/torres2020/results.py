@@ -18,19 +18,19 @@ TRANSFER_COLUMNS = (
     "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
     "throughput_bps",
 )  # fmt: skip
-"""`throughput_bps` is the number of received bits divided by the duration of the transfer. If a transfer was not
-complete at the end of its run (`finished` is false), the duration is that of the run."""
+"""The columns of a transfer. `throughput_bps` is the number of received bits divided by the duration of the transfer.
+If a transfer was not complete at the end of its run (`finished` is false), the duration is the run's duration."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""Numbers (of the scope and of the kind) that select the rows of the table `densities` (design/interfaces.md, section
-10)."""
+"""The numbers (of the scope and of the kind) that select the rows of the table `densities` (design/interfaces.md,
+section 10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
     "entropy_nats": "flow0_entropy_nats",
     "density_beyond_pkts": "flow0_density_beyond_pkts",
 }
-"""Columns of a probe's data set, by the names used here."""
+"""The columns of a probe's data set, by the names used here."""
 
 MORE_COLUMNS = {
     "retransmissions_pkts": "flow0_retransmissions_pkts",
@@ -45,18 +45,19 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""Columns about reactions of the sender's loss detection, and about reordering of the transfer's own packets. Runs that
-do not store packets lack these columns."""
+"""The columns about reactions of the sender's loss detection, and about reordering of the transfer's own packets. Runs
+without stored packets lack these columns."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """One probe of figures 2 and 3.
 
-    displacement_pkts, share: arrays of shape (n,). RD of the probe: displacements (positive for late packets), and the
-        share of packets at each displacement.
-    delay_ns: int64 array of shape (packets,). One-way delay of each packet, in ns.
-    netem_delay_ns: int64 array of shape (packets,). One-way delay of each packet in ns, without the shaper after netem.
+    displacement_pkts, share: arrays of shape (n,). The RD of the probe: displacements (positive for late packets), and
+        the share of packets at each displacement.
+    delay_ns: int64 array of shape (packets,). The one-way delay of each packet, in ns.
+    netem_delay_ns: int64 array of shape (packets,). The one-way delay of each packet in ns, without the shaper after
+        netem.
     """
 
     displacement_pkts: np.ndarray
@@ -67,11 +68,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Counted:
-    """RD of a probe as numbers of packets, with the packets beyond the threshold.
+    """The RD of a probe as numbers of packets, with the packets beyond the threshold.
 
-    displacement_pkts, pkts: int64 arrays of shape (n,). Displacements (late packets positive), and the number of
+    displacement_pkts, pkts: int64 arrays of shape (n,). The displacements (late packets positive), and the number of
         packets with each.
-    received_pkts, beyond_pkts: Number of packets that arrived, and number of those that are displaced by more than the
+    received_pkts, beyond_pkts: The number of packets that arrived, and the number that are displaced by more than the
         threshold.
     """
 
@@ -82,12 +83,12 @@ class Counted:
 
     @property
     def mean_pkts(self) -> float:
-        """Mean of the displacements with their signs: sum i RD[i], equation (4) of the study."""
+        """Return the mean of the displacements with their signs: sum i RD[i], equation (4) of the study."""
         return float((self.displacement_pkts * self.pkts).sum() / self.pkts.sum())
 
 
 def counted(tables: Tables) -> Counted:
-    """RD of a probe over its whole run, as numbers of packets."""
+    """Return the RD of a probe over its whole run, as numbers of packets."""
     rd = tables.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
     scopes = tables.of_flow("reordering", 0)
@@ -99,11 +100,11 @@ def counted(tables: Tables) -> Counted:
 
 
 def transfers(rows: pd.DataFrame) -> pd.DataFrame:
-    """`TRANSFER_COLUMNS` from rows of the study engine. Failed runs are left out; the page lists them.
+    """Return `TRANSFER_COLUMNS` from rows of the study engine. Failed runs are left out.
 
     `MORE_COLUMNS` are included if the runs have them.
 
-    rows: Rows of the groups `transfers`, `yeah` or one of the mechanisms. A run without a profile has the TCP of
+    rows: The rows of the groups `transfers`, `yeah` or one of the mechanisms. A run without a profile has the TCP of
         default Linux.
     Returns: `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
     """
@@ -131,11 +132,11 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def probes(rows: pd.DataFrame) -> pd.DataFrame:
-    """`distribution, jitter_ns` and `PROBE_COLUMNS` from rows of the study engine, one row per probe.
+    """Return `distribution, jitter_ns` and `PROBE_COLUMNS` from rows of the study engine, one row per probe.
 
-    rows: Rows of the group `probes`; failed runs are left out.
-    Returns: For each distribution and jitter: MD in packets, E_r in nats, and the number of packets beyond the
-        threshold.
+    rows: The rows of the group `probes`. Failed runs are left out.
+    Returns: The MD in packets, the E_r in nats, and the number of packets beyond the threshold, for each distribution
+        and jitter.
     Raises TraceError if the rows lack a column because an older version of leowarp made them.
     """
     rows = rows[rows["status"] == "ok"]
@@ -153,9 +154,9 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
-    """RD and delays of a whole run of a probe, and the delays of the same probe without the shaper.
+    """Return the RD and delays of a whole run of a probe, and the delays of the same probe without the shaper.
 
-    shaped, unshaped: Two runs with the same seed; in the second, no shaper follows netem.
+    shaped, unshaped: Two runs with the same seed. In the second, no shaper follows netem.
     """
     rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
@@ -164,14 +165,14 @@ def shape(shaped: Tables, unshaped: Tables) -> Shape:
 
 
 def _delays_ns(tables: Tables) -> np.ndarray:
-    """One-way delays of a probe's packets that arrived, in the order of sending, as an int64 array."""
+    """Return the one-way delays of a probe's packets that arrived, in the order of sending, as an int64 array."""
     echoes = tables.of_flow("echoes", 0)
     echoes = echoes[echoes["received_ns"].notna()]
     return (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64")
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:
-    """Name (in `runs.PROFILES`) of the TCP of each row, derived from the run's keys."""
+    """Return the name (in `runs.PROFILES`) of the TCP of each row, from the run's scenario keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
     detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that show the effects of TCP
-mechanisms.
+"""The runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that show the effects of
+TCP mechanisms.
 
 Each group is a separate study file (a scenario, parameters and seeds).
 """
@@ -15,29 +15,28 @@ from leowarp.study.parts import Part
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 SCENARIO = "jittered-transfer.toml"
-"""Example scenarios: one with a transfer, one with a probe of ICMP echo requests."""
+"""The example scenarios: one with a transfer, one with a probe of ICMP echo requests."""
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Algorithms that are run with all three distributions."""
+"""The algorithms that are run with all three distributions."""
 
 FOURTH = "yeah"
-"""Algorithm that figure 8 shows for the normal distribution only."""
+"""The algorithm that figure 8 shows for the normal distribution only."""
 
 SEEDS = 30
-"""Number of seeds of the transfers. 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740
-runs."""
+"""The number of seeds of the transfers."""
 QUICK_SEEDS = 3
-"""Number of seeds of a quick reproduction."""
+"""The number of seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Number of seeds of the transfers with other TCPs. These transfers explain the results, and do not affect the
+"""The number of seeds of the transfers with other TCPs. These transfers explain the results, and do not affect the
 verdict."""
 QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""Jitters in us that the study's text names: both ends of the range, the collapse of westwood and of the other
-algorithms (figure 8), MD in figure 4, and figures 2 and 3."""
+"""The jitters in us that the study's text names. The text names both ends of the range, the collapse of westwood and of
+the other algorithms (figure 8), the MD in figure 4, and figures 2 and 3."""
 
 JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
@@ -48,35 +47,36 @@ JITTERS_US = (
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study gives the number of jitters and six values; leowarp chose the other values. The
-jitters are closer together near the study's collapses. They are also closer together at small values, where E_r changes
-fast, because E_r is a logarithm."""
+"""The 62 jitters from 0 to 10 ms. The study gives the number of jitters and six values, and leowarp chose the other
+values. The jitters are closer together near the study's collapses, and at small values, where E_r changes fast, because
+E_r is a logarithm."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""Fewer jitters, in us, for the runs with other TCPs. A probe is run at each of these jitters."""
+"""The jitters in us of the runs with other TCPs."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""Jitters in us for RACK of earlier years: the jitters of the other TCPs, and further jitters around RACK's first
+"""The jitters in us for RACK of earlier years: the jitters of the other TCPs, and further jitters around RACK's first
 window of 1 ms."""
 
 SHAPE_US = 1247.5
-"""Jitter of figures 2 and 3, in us."""
+"""The jitter of figures 2 and 3, in us."""
 BEYOND_US = 10_000
-"""Jitter in us at which two of the three distributions displace packets by more than the threshold of 200 packets."""
+"""The jitter in us at which two of the three distributions displace packets by more than the threshold of 200
+packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""Rates of the path. With the rate `UNSHAPED`, only netem delays packets."""
+"""The rates of the path. With the rate `UNSHAPED`, only netem delays packets."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
-"""Names of TCPs, which differ in how they distinguish loss from reordering; see `PROFILE_TEXT`. The study's own
+"""The names of TCPs, which differ in how they distinguish loss from reordering (see `PROFILE_TEXT`). The study's own
 transfers use the TCP `linux`."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
-"""TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""
+"""The TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""
 
 PROFILE_TEXT = {
     "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
@@ -89,7 +89,7 @@ PROFILE_TEXT = {
 }
 
 GUEST_MEMORY = "128 MiB"
-"""Memory of every run's guest; its size does not affect packets."""
+"""The memory of every run's guest. The size of the memory does not affect packets."""
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
 """Linux's default limits of socket buffers, which the study did not change."""
@@ -102,13 +102,13 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "rack-draft": {"profile": "linux", "loss_detection": "rack-draft"},
     "rack-4.14": {"profile": "linux", "loss_detection": "rack-4.14"},
 }
-"""Keys of `[tcp]` for each TCP in `PROFILES`."""
+"""The scenario keys of `[tcp]` for each TCP in `PROFILES`."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups of runs; the study's own groups come first.
+    """Return all groups of runs. The study's own groups come first.
 
-    Returns: The groups. The name of a group is also the name of its directory; `transfers` has the study's 16,740 runs.
+    Returns: The groups. The name of a group is also the name of its directory. `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -125,11 +125,10 @@ def parts() -> tuple[Part, ...]:
 
 
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The study's transfers on default Linux, with all jitters.
+    """Return a group of the study's transfers on default Linux, with all jitters.
 
-    name, why: Name of the group, and reason for it.
-    distributions, algorithms: The group has all combinations of these distributions and algorithms with `JITTERS_US`
-        and the seeds.
+    name, why: The name of the group, and the reason for it.
+    distributions, algorithms: The values that the group combines with `JITTERS_US` and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -138,8 +137,7 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. The transfers show which part of TCP determines
-    the cost of jitter."""
+    """Return a group of transfers on variants of Linux 6.12's TCP, with fewer jitters."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
     # TCPs with leowarp's own loss detection are in separate groups, because they set a key that Linux's TCPs do not
@@ -149,7 +147,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
 
 
 def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers with TCP variants that use RACK as it was in the years of the study."""
+    """Return a group of transfers with TCP variants that use RACK as it was in the years of the study."""
     content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
     (together,) = content["together"]
     together["tcp.loss_detection"] = {
@@ -164,7 +162,7 @@ def _on_profiles(
     name: str, distributions: Sequence[str], algorithms: Sequence[str], jitters_us: Sequence[float],
     profiles: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Transfers with several TCPs, whose packets are stored."""
+    """Return the content of a study file with transfers over several TCPs, whose packets are stored."""
     content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     # Only the runs about mechanisms store every packet, because only packets show the mechanisms.
@@ -181,27 +179,27 @@ def _on_profiles(
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
-    """Probes at the jitters `jitters_us`, with one seed."""
+    """Return a group of probes at the jitters `jitters_us`, with one seed."""
     content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
     return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
 
 
 def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter that selects the runs of a quick reproduction: those with some jitters and the first seeds."""
+    """Return a filter that selects the runs of a quick reproduction: some jitters and the first seeds."""
     jitters = {_text(jitter_us) for jitter_us in jitters_us}
     return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 
 
 def _shapes() -> Part:
-    """Probes with and without the shaper. The directories of these runs are stored. Without the shaper, delays are only
-    those of netem."""
+    """Return a group of probes with and without the shaper. The directories of these runs are stored. Without the
+    shaper, only netem delays packets."""
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
     return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)
 
 
 def _beyond() -> Part:
-    """Probes with packets beyond the threshold, whose directories are stored."""
+    """Return a group of probes with packets beyond the threshold, whose directories are stored."""
     part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
     return replace(part, content=part.content | {"keep": {"runs": "all"}})
 
@@ -209,7 +207,7 @@ def _beyond() -> Part:
 def _content(
     name: str, scenario: str, distributions: Sequence[str], jitters_us: Sequence[float], seeds: int
 ) -> dict[str, Any]:
-    """Content of a study file that varies distributions, jitters and seeds."""
+    """Return the content of a study file that varies distributions, jitters and seeds."""
     return {
         "name": name,
         "scenario": scenario,
@@ -226,12 +224,12 @@ def _content(
 
 
 def _algorithms(names: Sequence[str]) -> dict[str, Any]:
-    """The parameter that varies the congestion control."""
+    """Return the parameter that varies the congestion control."""
     return {"flows.0.congestion_control": {"label": "congestion_control", "values": list(names)}}
 
 
 def _text(jitter_us: float) -> str:
-    """A jitter in the form of a scenario's key.
+    """Return a jitter in the form of a scenario value.
 
     >>> _text(858.5), _text(10_000)
     ('858.5 us', '10000 us')
@@ -240,7 +238,7 @@ def _text(jitter_us: float) -> str:
 
 
 def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
-    """Name (in `PROFILES`) of the TCP with these keys.
+    """Return the name (in `PROFILES`) of the TCP with these scenario keys.
 
     >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
     ('dupthresh', 'rack-4.14')

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated results of a probe over a jittered path, computed without the kernel, netem or leowarp's library.
+"""A simulation of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
 Packet k leaves at k / R and has an independent delay. Packets arrive in the order of sending time plus delay. The
-metrics are computed slowly, in exactly the steps that RFC 5236 describes. The simulation is the reference for jitters
-at which mean displacement has no closed form. No closed form of the mean exists at jitters below about 0.6 ms, because
-packets are displaced by few whole places. Above about 4 ms, no closed form exists, because tails exceed the threshold.
+metrics are computed slowly, in exactly the steps of RFC 5236. The simulation is the reference for jitters at which mean
+displacement has no closed form. Below about 0.6 ms, packets are displaced by few whole places. Above about 4 ms, tails
+exceed the threshold.
 
-The closed form is MD = R E|x|, where R is the packet rate, and x is a packet's delay minus the mean delay. The reason
-is that such a packet is overtaken by R x more packets than it overtakes. E|x| is sqrt(3)/2 times sigma for the uniform
+The closed form is MD = R E|x|, where R is the packet rate, and x is a packet's delay minus the mean delay. A packet
+with this delay is overtaken by R x more packets than it overtakes. E|x| is sqrt(3)/2 times sigma for the uniform
 distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
 """
 
@@ -22,24 +22,24 @@ from types import MappingProxyType
 import numpy as np
 
 DISTRIBUTIONS = ("uniform", "normal", "exponential")
-"""Distributions in the study's order."""
+"""The distributions in the study's order."""
 
 PROBE_PKTS = 65_535
 PROBE_RATE_PKTS_PER_S = 8235.0
-"""Packets per second of the study's probe; frames of 1514 bytes at 100 Mbit/s would be 8256 per second."""
+"""The packets per second of the study's probe."""
 THRESHOLD_PKTS = 200
-"""Threshold of the study's probe (D_T in the study's section 3). `PROBE_PKTS` is from the study's table 3."""
+"""The threshold of the study's probe (D_T in the study's section 3). `PROBE_PKTS` is from the study's table 3."""
 
 MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
-"""E|x| of each distribution with standard deviation 1."""
+"""The E|x| of each distribution with standard deviation 1."""
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
-    """Mean displacement in packets according to the closed form. For the study's probe, this is accurate to 3 % if
-    sigma is 0.6 to 4 ms.
+    """Return the mean displacement in packets according to the closed form. For the study's probe, the closed form is
+    accurate to 3 % if sigma is 0.6 to 4 ms.
 
     distribution: One of `DISTRIBUTIONS`.
-    sigma_s: Standard deviation of the delay, seconds.
+    sigma_s: The standard deviation of the delay, in seconds.
 
     >>> [round(closed_form_pkts(name, 1e-3), 2) for name in DISTRIBUTIONS]
     [7.13, 6.57, 6.06]
@@ -48,7 +48,7 @@ def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float =
 
 
 def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random numbers with mean 0 and standard deviation 1, as a float64 array of shape (count,)."""
+    """Return random numbers with mean 0 and standard deviation 1, as a float64 array of shape (count,)."""
     if distribution == "uniform":
         return rng.uniform(-np.sqrt(3), np.sqrt(3), count)
     if distribution == "normal":
@@ -60,9 +60,9 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Density of the delay distribution with mean 0 and standard deviation 1.
+    """Return the density of the delay distribution with mean 0 and standard deviation 1.
 
-    x: float64 array. Deviations from the mean, in standard deviations.
+    x: float64 array. The deviations from the mean, in standard deviations.
     """
     if distribution == "uniform":
         return np.where(np.abs(x) <= np.sqrt(3), 1 / (2 * np.sqrt(3)), 0.0)
@@ -73,7 +73,7 @@ def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
 
 
 def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Cumulative probability at x of the delay distribution with mean 0 and standard deviation 1.
+    """Return the cumulative probability at x of the delay distribution with mean 0 and standard deviation 1.
 
     >>> cdf("uniform", np.array([-2.0, 0.0, 2.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -93,15 +93,16 @@ STAND_INS = MappingProxyType(
         "pareto": "tc's table `pareto` with its standard deviation brought to 1 ms",
     }
 )
-"""Distributions that the study may have used instead of the exponential distribution (design/exponential-jitter.md)."""
+"""The distributions that the study may have used instead of the exponential distribution
+(design/exponential-jitter.md)."""
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
-    """Mean displacement in packets of a probe with one of the distributions in `STAND_INS`.
+    """Return the mean displacement in packets of a probe with one of the distributions in `STAND_INS`.
 
     name: A key of `STAND_INS`.
-    sigma_s: Standard deviation in seconds, as the study gives it.
-    seed: Seed of numpy's generator.
+    sigma_s: The standard deviation in seconds, as the study gives it.
+    seed: The seed of numpy's generator.
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
@@ -117,8 +118,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
 
 
 def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> np.ndarray:
-    """int64 array with the packets' numbers (from 0) in the order of arrival. If packets arrive at the same time, they
-    are in the order of sending.
+    """Return the packets' numbers (from 0) in the order of arrival, as an int64 array. Packets that arrive at the same
+    time are in the order of sending.
 
     >>> arrival_order(np.array([0.0, 3e-4, 0.0, 0.0])).tolist()
     [0, 2, 3, 1]
@@ -127,13 +128,13 @@ def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS
 
 
 def probe(distribution: str, sigma_s: float, seed: int, packets: int = PROBE_PKTS) -> np.ndarray:
-    """Order of arrival of the study's probe: int64 array of shape (packets,)."""
+    """Return the order of arrival of the study's probe, as an int64 array of shape (packets,)."""
     # The base delay of 100 ms is left out, because it is the same for all packets and does not change their order.
     return arrival_order(sigma_s * deviations(distribution, packets, np.random.default_rng(seed)))
 
 
 def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[int, float]:
-    """RD of RFC 5236: share of packets at each displacement, positive for late packets.
+    """Return the RD of RFC 5236: the share of packets at each displacement, positive for late packets.
 
     `arrivals` must be a permutation of 0..n-1, because no packet is lost or duplicated. A packet displaced by more than
     the threshold counts as lost, and later packets take its place (section 7.1).
@@ -154,7 +155,7 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 
 
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
-    """Mean displacement: MD = sum |i| RD[i].
+    """Return the mean displacement: MD = sum |i| RD[i].
 
     MD is not from RFC 5236, but from section 3 of the study.
 
@@ -165,7 +166,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 
 
 def entropy_nats(rd: Mapping[int, float]) -> float:
-    """Reordering entropy: E_r = -sum RD[i] ln RD[i].
+    """Return the reordering entropy: E_r = -sum RD[i] ln RD[i].
 
     E_r is the Shannon entropy of RD in nats, as in section 3 of the study.
 
@@ -176,18 +177,18 @@ def entropy_nats(rd: Mapping[int, float]) -> float:
 
 
 def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tuple[float, float]:
-    """Mean displacement and reordering entropy (MD, E_r) of a probe."""
+    """Return the mean displacement and reordering entropy (MD, E_r) of a probe."""
     rd = density(probe(distribution, sigma_s, seed))
     return mean_displacement_pkts(rd), entropy_nats(rd)
 
 
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
-    """Displacements of the packets that do not count as lost. Each receive index is assigned with a look-ahead of up to
-    `threshold_pkts` arrivals.
+    """Return the displacements of the packets that do not count as lost. Each receive index is assigned with a
+    look-ahead of up to `threshold_pkts` arrivals.
 
-    The rule is that of RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index,
-    because its number has already been used as an index. The RFC's text does not advance the index for a late packet
-    beyond the threshold. The index would therefore remain too small for all later packets.
+    The rule is RFC 5236, 7.1, with one exception. A late packet beyond the threshold advances the index, because its
+    number has already been used as an index. In the RFC's text, a late packet beyond the threshold does not advance the
+    index, so the index would remain too small for all later packets.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))

@@ -350,7 +350,7 @@ def test_a_figure_whose_runs_are_missing_says_so(undisturbed, tmp_path, monkeypa
 
 @pytest.fixture(scope="module")
 def made_up():
-    """Synthetic rows of each group that agree with the study's statements."""
+    """Return synthetic rows of each group that agree with the study's statements."""
     old = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.EARLY_RACK}
     mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1,
                  "profiles": [name for name in runs.PROFILES if name not in runs.EARLY_RACK]}  # fmt: skip
@@ -371,7 +371,7 @@ def made_up():
 
 @pytest.fixture
 def engine(monkeypatch, made_up):
-    """Replacement for `run_study` without a guest: it returns synthetic rows and records what was requested."""
+    """Replace `run_study` by a function without a guest that returns synthetic rows and records its arguments."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

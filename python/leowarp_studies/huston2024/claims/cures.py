@@ -18,9 +18,9 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
-    """Two kinds of BBR are compared, paired by seed: one that only delays the increase of its rate across
-    reconfigurations, and unmodified BBR. Goodput, retransmissions and the 99th percentile of the RTT are evaluated.
-    Results of the complete `bbr_handover` are only listed.
+    """Compare a BBR that only delays the increase of its rate across reconfigurations with unmodified BBR, paired by
+    seed. Goodput, retransmissions and the 99th percentile of the RTT are compared. Results of the complete
+    `bbr_handover` are only listed.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
@@ -51,7 +51,7 @@ def deferring_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.13 of huston2024 (text).
 def handover_aware_cubic(frames: Frames) -> Outcome:
-    """A CUBIC that repairs handover losses without reducing its window is compared with unmodified CUBIC and with BBR,
+    """Compare a CUBIC that repairs handover losses without reducing its window with unmodified CUBIC and with BBR,
     paired by seed.
 
     Returns: Numbers: `goodput_ratio` (relative to CUBIC), `of_bbr_ratio`.
@@ -70,18 +70,18 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
-"""Queue disciplines that mark CUBIC's packets as in RFC 3168."""
+"""The queue disciplines that mark CUBIC's packets as in RFC 3168."""
 MARKS_ONLY = "cubic_handover-marks"
-"""Name of a CUBIC that reacts to marks and timeouts, but not to losses that fast recovery can repair."""
+"""The name of a CUBIC that reacts to marks and timeouts, but not to losses that fast recovery can repair."""
 
 
 # Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
-    """A CUBIC that reacts to marks but not to losses, over fq_codel, is compared with plain CUBIC and with BBR.
+    """Compare a CUBIC that reacts to marks but not to losses, over fq_codel, with plain CUBIC and with BBR.
 
-    Two other combinations are only listed: DCTCP over a queue that marks above 5 ms, and CUBIC that reacts to marks as
-    in RFC 3168, over five queues. The sender of these two combinations reduces its window at losses as well as at
-    marks.
+    Two other combinations are only listed. One combination is DCTCP over a queue that marks above 5 ms. The other is
+    CUBIC that reacts to marks as in RFC 3168, over five queues. The senders of both combinations reduce the window at
+    losses and at marks.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (goodput with RFC 3168 divided by goodput
@@ -128,8 +128,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """Share of the goodput that one CUBIC flow gets beside BBR, beside another CUBIC, and beside Reno. The shares
-    beside CUBIC and Reno serve as references for a fair share.
+    """Return the share of the goodput that one CUBIC flow gets beside BBR, beside another CUBIC, and beside Reno. The
+    shares beside CUBIC and Reno show what a fair share is.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """
@@ -160,11 +160,11 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """BBR version 3 that defers across reconfigurations is run beside a CUBIC flow, and alone. The deferring BBR is
-    compared with BBR version 1 and with unmodified version 3.
+    """Compare a BBR version 3 that defers across reconfigurations with BBR version 1 and with unmodified version 3. The
+    deferring version runs beside a CUBIC flow, and alone.
 
-    Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by that beside version 1),
-        `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
+    Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by its goodput beside
+        version 1), `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
     """
     rows: pd.DataFrame = frames["beside"]
     left, by_plain = (paired_ratio(rows, "beside_goodput_bps", name, "bbr") for name in ("bbr3_handover", "bbr3"))
@@ -192,7 +192,7 @@ def bbr3_defers(frames: Frames) -> Outcome:
 
 # Implements claim 3.29 of huston2024 (text).
 def cubic_is_fairer(frames: Frames) -> Outcome:
-    """Jain's index of two CUBIC flows, compared with Jain's index of BBR and CUBIC together, paired by seed.
+    """Compare Jain's index of two CUBIC flows with Jain's index of BBR and CUBIC together, paired by seed.
 
     Returns: Numbers: `jain_difference` (CUBIC's minus BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
     """
@@ -215,7 +215,7 @@ def cubic_is_fairer(frames: Frames) -> Outcome:
 
 # Implements claim 3.30 of huston2024 (comments).
 def ecn_beats_sqm(frames: Frames) -> Outcome:
-    """CUBIC over an fq_codel that marks (RFC 3168) is compared with CUBIC over an fq_codel that drops, paired by seed.
+    """Compare CUBIC over an fq_codel that marks (RFC 3168) with CUBIC over an fq_codel that drops, paired by seed.
 
     The queue that drops represents smart queue management (SQM) for flows without ECN.
 
@@ -241,9 +241,9 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
 # Implements claim 3.21 of huston2024 (comments).
 def pacing_mitigates(frames: Frames) -> Outcome:
-    """CUBIC and Reno off-peak, with and without pacing by fq: packets dropped by queues, and goodput.
+    """Compare CUBIC and Reno off-peak with and without pacing by fq: packets dropped by queues, and goodput.
 
-    At peak, isolated loss makes windows so small that queues hardly drop packets, so the test uses off-peak.
+    At peak, isolated loss makes windows so small that queues hardly drop packets, so off-peak sessions are used.
 
     Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` without pacing.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about single losses (3.23 to 3.25, 3.28): the effect of SACK, BBR's rate, the cost of a loss, and how the
-goodput of a CUBIC session grows between losses."""
+"""Claims about single losses (3.23 to 3.25, 3.28): SACK, BBR's rate, the cost of a loss, and CUBIC's growth between
+losses."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ from leowarp_studies.huston2024.traces import CUT_WITHIN_NS, Trace
 from leowarp_studies.huston2024.words import GOODPUT, PAIRED, SESSION
 
 WITHIN_S = CUT_WITHIN_NS / 1e9
-"""A cut of the window is attributed to a loss if the cut follows within this time, in s."""
+"""The longest time in s between a loss and a cut that is attributed to it."""
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""Smallest share of its goodput that a sender must keep under loss to "keep its rate"."""
+"""The smallest share of its goodput that a sender must keep under loss to "keep its rate"."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
-"""Slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
+"""The slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
-"""Goodput after a single loss divided by goodput before it, in the study's figure 6: the rate falls from 70 to 40
-Mbit/s."""
+"""The goodput after a single loss divided by the goodput before it, in the study's figure 6."""
 SHORTEST_S = 2.0
-"""Minimum length in s of an interval between two cuts. An interval of 2 s has four bins of half a second, which are
-needed to fit a slope."""
+"""The minimum length in s of an interval between two cuts. An interval of 2 s has the four bins of half a second that a
+slope fit needs."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
-    """For each isolated loss in `traces`, whether the sender cut its window within `WITHIN_S`.
+    """Return, for each isolated loss in `traces`, whether the sender cut its window within `WITHIN_S`.
 
     A loss is isolated if it occurs on the link and away from reconfigurations, and if no other loss occurs within
     `WITHIN_S`. A timeout is counted as a cut, because it also sets the slow-start threshold.
@@ -56,7 +55,8 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
 
 # Implements claim 3.23 of huston2024 (text).
 def sack_distinguishes(frames: Frames) -> Outcome:
-    """Share of isolated losses after which CUBIC cuts its window, and number of timeouts, with and without SACK.
+    """Compare the share of isolated losses after which CUBIC cuts its window, and the number of timeouts, with and
+    without SACK.
 
     Returns: Numbers: `cut_ratio` and `cut_without_ratio` (shares of isolated losses), `losses` and `losses_without`,
         `timeouts_difference` (with minus without SACK, per session).
@@ -90,7 +90,8 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 
 # Implements claim 3.24 of huston2024 (text).
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
-    """Goodput at the largest isolated loss of the group `losses`, divided by goodput without loss, paired by seed.
+    """Return the goodput at the largest isolated loss of the group `losses`, divided by goodput without loss, paired by
+    seed.
 
     Returns: Numbers: `<name>_kept_ratio`; and `loss_ratio`, the probability of loss in each direction.
     """
@@ -114,14 +115,15 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
 
 
 def _kept(rows: pd.DataFrame, most: float) -> Middle:
-    """Median over seeds of a variant's goodput at the loss `most`, divided by its goodput without loss."""
+    """Return the median over seeds of a variant's goodput at the loss `most`, divided by its goodput without loss."""
     named = rows.assign(variant=rows["loss_ratio"].map({0.0: "none", most: "most"}))
     return paired_ratio(named, "goodput_bps", "most", "none")
 
 
 # Implements claim 3.25 of huston2024 (text).
 def loss_detracts(frames: Frames) -> Outcome:
-    """Goodput of CUBIC and Reno at peak, divided by goodput on the same path without isolated loss, paired by seed.
+    """Return the goodput of CUBIC and Reno at peak, divided by goodput on the same path without isolated loss, paired
+    by seed.
 
     Returns: Numbers: `<name>_ratio` for CUBIC and Reno, and for comparison also for BBR.
     """
@@ -144,7 +146,7 @@ def loss_detracts(frames: Frames) -> Outcome:
 
 
 def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
-    """The intervals between cuts: each begins half a second after a cut, and ends with the next cut or with the
+    """Yield the intervals between cuts. Each begins half a second after a cut, and ends with the next cut or with the
     session. Intervals shorter than `SHORTEST_S` are left out."""
     borders = [*trace.cuts["t_s"].tolist(), trace.end_s]
     for cut_s, until_s in itertools.pairwise(borders):
@@ -153,7 +155,8 @@ def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
 
 
 def _slopes_bps_per_s(trace: Trace) -> list[float]:
-    """Slope of goodput in each interval between cuts, in bit/s per second, fitted to the bins by least squares."""
+    """Return the slope of goodput in each interval between cuts, in bit/s per second, fitted to the bins by least
+    squares."""
     found = []
     for from_s, until_s in _stretches(trace):
         inside = (trace.t_s >= from_s) & (trace.t_s < until_s - WITHIN_S)
@@ -163,8 +166,8 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 
 def _drops_ratio(trace: Trace) -> list[float]:
-    """Goodput after each cut that follows a single lost packet, divided by goodput before the cut. The second before
-    the cut is compared with the second that begins half a second after the cut.
+    """Return the goodput after each cut that follows a single lost packet, divided by goodput before the cut. The
+    second before the cut is compared with the second that begins half a second after the cut.
 
     The two compared seconds do not contain the bin of the cut.
     """
@@ -180,10 +183,10 @@ def _drops_ratio(trace: Trace) -> list[float]:
 
 # Implements claim 3.28 of huston2024 (figure 6).
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
-    """CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
+    """Measure CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
 
     Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Both numbers
-        are medians over sessions; the value of a session is itself a median.
+        are medians over sessions, and the value of a session is a median, too.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the path itself (3.1 to 3.6 and 3.16), tested with pings and capacity tests inside the guest.
 
-The path is a synthetic profile, whose parameters come from published numbers. The claims test whether the guest's path
-with this profile behaves as the study observed Starlink. The results are not evidence about the real network.
+The path is a synthetic profile with parameters from published numbers. The claims test whether the guest's path with
+this profile behaves as Starlink did in the study. The results are not evidence about the real network.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from leowarp_studies.huston2024.pings import MS, Pings
 from leowarp_studies.huston2024.runs import ANSWERED, REGULAR
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
+"""The data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 SLOT_S = 15
-"""Time in s between two reconfigurations according to the study."""
+"""The time in s between two reconfigurations according to the study."""
 STUDY_STEP_MS = 6.7
-"""Mean difference between successive RTTs within a slot, in ms, from the study's text about figure 5."""
+"""The mean difference between successive RTTs within a slot, in ms, from the study's text about figure 5."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
 def minimum_changes(frames: Frames) -> Outcome:
-    """Period of the flood ping's RTT, found from the pings alone. According to the claim, the minimum RTT changes from
-    slot to slot and is constant within a slot.
+    """Find the period of the flood ping's RTT from the pings alone. According to the claim, the minimum RTT changes
+    from slot to slot and is constant within a slot.
 
     The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
     its delays.
@@ -80,7 +80,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """The share of the lost probes that was sent near a reconfiguration is compared with the same share of all probes.
+    """Compare the share of lost probes near a reconfiguration with the share of all probes near one.
 
     The share of all probes is 13 %, because 2 s of each slot of 15 s are within 1 s of a reconfiguration.
 
@@ -122,10 +122,10 @@ def loss_gathers(frames: Frames) -> Outcome:
 
 # Implements claim 3.3 of huston2024 (figure 4).
 def latency_rises(frames: Frames) -> Outcome:
-    """Largest RTT in the second after a reconfiguration, minus the median RTT in the second before it.
+    """Return the largest RTT in the second after a reconfiguration, minus the median RTT in the second before it.
 
-    The maximum is used because the spike is much shorter than a second. If all probes of the spike are lost, no spike
-    is visible, and the rise is small. `rise_p50_ms` includes such reconfigurations.
+    The maximum is used because the spike is much shorter than a second. If all probes of the spike are lost, the rise
+    is small. `rise_p50_ms` includes these reconfigurations.
 
     Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """
@@ -170,11 +170,11 @@ def latency_rises(frames: Frames) -> Outcome:
 
 # Implements claim 3.4 of huston2024 (figure 5).
 def successive_differences(frames: Frames) -> Outcome:
-    """Mean difference between successive RTTs within a slot, for two patterns of sending pings.
+    """Return the mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
     The profile's jitter is a function of time instead of an independent random number per packet. The difference
-    between successive RTTs therefore grows with the time between probes. Because of this dependence, two patterns are
-    measured: a ping that waits for each reply (one probe per round trip), and a ping that sends a probe every 10 ms.
+    between successive RTTs grows with the time between probes. One ping waits for each reply (one probe per round
+    trip). The other sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
@@ -207,10 +207,10 @@ def successive_differences(frames: Frames) -> Outcome:
 
 # Implements claim 3.5 of huston2024 (text).
 def long_term_loss(frames: Frames) -> Outcome:
-    """Share of pings without a reply, over all runs together and for each run.
+    """Return the share of pings without a reply, over all runs together and for each run.
 
-    A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. The number of lost pings varies by a fifth between runs by
-    chance alone.
+    A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. By chance alone, the number of lost pings varies by a fifth
+    between runs.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
@@ -234,11 +234,10 @@ def long_term_loss(frames: Frames) -> Outcome:
 
 # Implements claim 3.16 of huston2024 (comments).
 def single_losses(frames: Frames) -> Outcome:
-    """Number of pings that are lost at a reconfiguration, and length of the time without replies.
+    """Count the pings that are lost at a reconfiguration, and measure the time without replies.
 
-    The number of lost pings depends on the sending rate. The claim is therefore tested with pings that wait for each
-    reply, as in the study. The time without replies is measured with the frequent pings; its accuracy is the time
-    between two pings.
+    The number of lost pings depends on the sending rate. As in the study, the tested pings wait for each reply. The
+    time without replies is measured with the frequent pings. The accuracy is the time between two pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -274,16 +273,16 @@ def single_losses(frames: Frames) -> Outcome:
 
 
 STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
-"""Median, lowest and highest value in the study's figure 2, by direction."""
+"""The median, lowest and highest value in the study's figure 2, by direction."""
 
 
 # Implements claim 3.6 of huston2024 (figure 2).
 def capacity_range(frames: Frames) -> Outcome:
-    """Median, lowest and highest goodput of the capacity tests in each direction, compared with figure 2.
+    """Compare the median, lowest and highest goodput of the capacity tests in each direction with figure 2.
 
     A test uses TCP, so its result is below the capacity of the link. The link's capacity at the time of the test is
-    also listed, to show whether the profile is wrong or losses slowed the test. The lowest and the highest value are
-    single tests among 1,464, so their tolerances are wider than those of the medians.
+    also listed. The capacity shows whether the profile is wrong or losses slowed the test. The lowest and the highest
+    value are single tests among 1,464, so they have wider tolerances than the medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -321,9 +320,7 @@ def capacity_range(frames: Frames) -> Outcome:
 
 
 def _by_hour(rows: pd.DataFrame) -> str:
-    """Text that explains differences between tests: the share of tests below 80 % of their link's capacity, and medians
-    by hour of the day.
-    """
+    """Return the share of tests below 80 % of their link's capacity, and medians by hour of the day."""
     # The medians are computed by hour, because the profile's capacity depends on the hour. Tests are four hours apart,
     # so there are six different hours.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
@@ -339,12 +336,12 @@ def _by_hour(rows: pd.DataFrame) -> str:
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
-    """The pings by which claim 3.2 is tested, by name."""
+    """Return the pings that test claim 3.2, by name."""
     return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
 
 
 def _quartiles(values: np.ndarray) -> str:
-    """Text that explains a verdict: the three quartiles of the values."""
+    """Return the three quartiles of the values as a text that explains a verdict."""
     return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
 
 

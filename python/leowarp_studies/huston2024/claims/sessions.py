@@ -2,10 +2,10 @@
 """Claims about sessions of Reno, CUBIC and BBR at peak and off-peak (3.7 to 3.11, 3.27), and about SACK.
 
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
-are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would be a ratio of values over
+are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare values over
 different paths. On this path, a loss-based session is limited by isolated loss and not by handovers. Without isolated
 loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal of the
-study is therefore also run without isolated loss (`CLEAN_PEAK`).
+study is also run without isolated loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 
 # Implements claim 3.7 of huston2024 (figure 6).
 def cubic_at_peak(frames: Frames) -> Outcome:
-    """A CUBIC session's first peak, the fall after it, and its mean, compared with the capacity of its link.
+    """Compare a CUBIC session's first peak, the fall after it, and its mean with the capacity of its link.
 
     Peak and fall are means over half a second (`BIN_NS`). The height of the peak depends on whether HyStart or a loss
-    ends slow start. The end of slow start, and the peak of sessions without HyStart, are therefore listed, but not
-    tested.
+    ends slow start. The end of slow start, and the peak of sessions without HyStart, are listed, but not tested.
 
     Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
@@ -73,12 +72,12 @@ def cubic_at_peak(frames: Frames) -> Outcome:
 
 
 def _first_peak(trace: Trace) -> float:
-    """Largest mean over half a second in the first 2 s of a session, in bit/s."""
+    """Return the largest mean over half a second in the first 2 s of a session, in bit/s."""
     return float(trace.goodput_bps[trace.t_s < 2.0].max())
 
 
 def _lowest_after_peak(trace: Trace) -> float:
-    """Smallest mean over half a second, in bit/s, in the second after the session's peak."""
+    """Return the smallest mean over half a second, in bit/s, in the second after the session's peak."""
     # The search for the peak is limited to 2 s, because the study says "in 2 s". Later peaks occur when the window has
     # grown again.
     early = trace.t_s < 2.0
@@ -89,8 +88,8 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Two values: mean goodput from 12 s on, which is after the first reconfiguration; and mean goodput divided by that
-    of the session at peak.
+    """Measure the mean goodput from 12 s on, which is after the first reconfiguration. Also divide the mean goodput by
+    the mean goodput at peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """
@@ -115,9 +114,9 @@ def cubic_off_peak(frames: Frames) -> Outcome:
 
 # Implements claim 3.27 of huston2024 (figure 7).
 def cubic_starts_fast(frames: Frames) -> Outcome:
-    """Largest mean over half a second in the first second of a CUBIC session off-peak.
+    """Return the largest mean over half a second in the first second of a CUBIC session off-peak.
 
-    Returns: Numbers: `first_second_bps`, median over seeds with its interval.
+    Returns: Numbers: `first_second_bps`, the median over seeds with its interval.
     """
     traces: list[Trace] = frames["traces"]["cubic", OFF_PEAK]
     first = middle([trace.goodput_bps[trace.t_s < 1.0].max() for trace in traces])
@@ -135,11 +134,11 @@ def cubic_starts_fast(frames: Frames) -> Outcome:
 
 # Implements claim 3.9 of huston2024 (figures 8, 9).
 def bbr_is_revised(frames: Frames) -> Outcome:
-    """Size of the changes of BBR's bandwidth estimate at reconfigurations, compared with its changes at other times.
+    """Compare the changes of BBR's bandwidth estimate at reconfigurations with its changes at other times.
 
-    For other times, the estimate's change from the first to the second half of each slot is used. The first 2 s of a
-    slot are left out, because the estimate falls later than the capacity. The estimate is the maximum over ten round
-    trips (tcp_bbr.c, bbr_bw_rtts).
+    The change at other times is the change from the first to the second half of each slot. The first 2 s of a slot are
+    left out, because the estimate falls later than the capacity. The estimate is the maximum over ten round trips
+    (tcp_bbr.c, bbr_bw_rtts).
 
     Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
         without off-peak sessions).
@@ -189,7 +188,7 @@ def _median(values: np.ndarray) -> float:
 
 # Implements claim 3.10 of huston2024 (text).
 def reno_is_poor(frames: Frames) -> Outcome:
-    """Reno's goodput as a share of its link's capacity, and relative to CUBIC's goodput, paired by seed.
+    """Return Reno's goodput as a share of its link's capacity, and relative to CUBIC's goodput, paired by seed.
 
     Returns: Numbers: `used_ratio`, `of_cubic_ratio`.
     """
@@ -208,10 +207,11 @@ def reno_is_poor(frames: Frames) -> Outcome:
 
 # Implements claim 3.11 of huston2024 (text).
 def sack_matters(frames: Frames) -> Outcome:
-    """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
+    """Return the share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated
+    loss.
 
     The verdict depends only on the share that CUBIC keeps at peak. NewReno repairs a single loss per window in one
-    round trip, just as SACK does. The gain by SACK therefore depends on how many packets of a window are lost.
+    round trip, just as SACK does. The gain by SACK depends on how many packets of a window are lost.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). These claims are questions and conjectures of the study; each is
-tested with runs in which one property of the path is changed."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). The claims are questions and conjectures of the study. The runs of
+each test change one property of the path."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Names of conditions in which only one property of the path varies, or none."""
+"""The names of conditions in which only one property of the path varies, or none."""
 MOVES_RATIO = 0.05
-"""Smallest relative change that counts as a change of BBR's estimate: half of the change that claim 3.9 calls a
-revision."""
+"""The smallest relative change that counts as a change of BBR's estimate. This change is half of the change that claim
+3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
-    """Text that explains a verdict: changes of BBR's estimate if only the capacity varies, and if only the base delay
-    varies. The text is empty if one of the two conditions has no runs."""
+    """Return a text with the changes of BBR's estimate if only the capacity varies, and if only the base delay varies.
+    The text is empty if one of the two conditions has no runs."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -39,11 +39,11 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """BBR is run over paths on which capacity, base delay and jitter each vary or are constant.
+    """Compare BBR over paths on which capacity, base delay and jitter each vary or are constant.
 
     If BBR used only the minimum RTT, jitter above the minimum would have no effect, and a step of the minimum would
-    change BBR's estimate. Both predictions are tested. A test of the prediction about jitter alone would not be enough,
-    because other explanations also predict that jitter has no effect.
+    change BBR's estimate. Both predictions are tested, because other explanations also predict that jitter has no
+    effect.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -82,8 +82,8 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
-    """Median over seeds of a ratio: the share of its path that one session uses, divided by the share that the other
-    session uses."""
+    """Return the median over seeds of a ratio. The ratio is the share of its path that one session uses, divided by the
+    share that the other session uses."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
@@ -92,11 +92,11 @@ def _kept(one: list[Trace], other: list[Trace]) -> Middle:
 
 # Implements claim 3.26 of huston2024 (text).
 def latency_moves_the_estimate(frames: Frames) -> Outcome:
-    """Relative changes of BBR's estimate in three conditions: only the jitter varies; only the base delay varies;
-    nothing varies.
+    """Compare the relative changes of BBR's estimate in three conditions: only the jitter varies, only the base delay
+    varies, or nothing varies.
 
-    Jitter does not change in steps at reconfigurations. For jitter, the larger of two medians is therefore used: the
-    median change from slot to slot, and the median change within slots.
+    Jitter does not change in steps at reconfigurations. The change for jitter is the larger of two medians: from slot
+    to slot, and within slots.
 
     Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`, which are median changes; 0.1 is 10 %.
     """
@@ -128,8 +128,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
 # Implements claim 3.19 of huston2024 (text).
 def others_make_the_peak(frames: Frames) -> Outcome:
-    """CUBIC and BBR beside flows of other customers, with the isolated loss of off-peak hours. The sessions are
-    compared with the same sessions without other customers.
+    """Compare CUBIC and BBR beside flows of other customers with the same sessions without other customers. All
+    sessions have the isolated loss of off-peak hours.
 
     The study does not state the number of customers, so several numbers are tested. The claim holds if, with one number
     of customers, CUBIC is slowed as much as the study observed, and BBR keeps its rate.
@@ -172,22 +172,22 @@ def others_make_the_peak(frames: Frames) -> Outcome:
 
 
 def _over(mine: pd.DataFrame, off_peak: pd.DataFrame, variant: str) -> Middle:
-    """Goodput beside other customers, divided by goodput of the same congestion control alone, as a median over
-    seeds."""
+    """Return the goodput beside other customers, divided by goodput of the same congestion control alone, as a median
+    over seeds."""
     both = [frame.loc[frame["variant"] == variant, ["seed", "goodput_bps"]] for frame in (mine, off_peak)]
     named = [frame.assign(variant=name) for frame, name in zip(both, ("shared", "alone"), strict=True)]
     return paired_ratio(pd.concat(named), "goodput_bps", "shared", "alone")
 
 
 WITHIN_RATIO = 0.25
-"""Allowed relative difference, as in claim 6.9 of `programs`."""
+"""The allowed relative difference, as in claim 6.9 of `programs`."""
 KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 
 
 # Implements claim 3.20 of huston2024 (comments).
 def quic_is_tcp(frames: Frames) -> Outcome:
-    """The goodput of QUIC stacks with CUBIC is compared with that of the kernel's CUBIC over the profile. The study
-    `programs` measures the goodput of the QUIC stacks and of the kernel's CUBIC.
+    """Compare the goodput of QUIC stacks that use CUBIC with the goodput of the kernel's CUBIC, over the profile. The
+    study `programs` measures both goodputs.
 
     Returns: Numbers: `of_kernel_ratio` by stack.
     """
@@ -207,8 +207,8 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 
 # Implements claim 3.22 of huston2024 (text).
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
-    """CUBIC with jitter is compared with CUBIC without jitter in two ways: with the same smallest RTT, and with the
-    same mean RTT.
+    """Compare CUBIC with jitter and CUBIC without jitter in two ways: with the same smallest RTT, and with the same
+    mean RTT.
 
     Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same two without isolated loss.
     """
