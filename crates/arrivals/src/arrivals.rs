@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The output of every reader in this crate: sequence numbers in order of arrival.
 
-/// Largest sequence number. Parquet and Arrow files usually contain signed 64-bit integers, into which a larger number
-/// would not fit.
+/// The largest sequence number. Parquet and Arrow files usually contain signed 64-bit integers, into which a larger
+/// number would not fit.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 
-/// Arrivals, in order of arrival.
+/// A list of arrivals, in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// Sequence numbers in packets, unwrapped.
+    /// The sequence numbers in packets, unwrapped.
     pub seq: Vec<u64>,
-    /// Times of arrival on the capture's clock, in ns since 1970. Empty if the capture has no times.
+    /// The times of arrival on the capture's clock, in ns since 1970. The list is empty if the capture has no times.
     pub t_ns: Vec<i64>,
-    /// Payload of each arrival, in bytes.
+    /// The payload of each arrival, in bytes.
     pub len_bytes: Vec<u32>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a capture: from bytes of the file to the arrivals of one flow, and the counts of all flows.
+//! Reads a capture, from the bytes of the file to the arrivals of one flow and the counts of all flows.
 
 use crate::arrivals::{Arrivals, SEQ_MAX};
 use crate::error::{Error, Result};
@@ -13,47 +13,47 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// Selection of the packets that are read.
+/// The selection of the packets that are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Protocol of the packets. None: ICMP echo requests and TCP. UDP must be selected explicitly, because a UDP packet
-    /// does not show where its number is.
+    /// The protocol of the packets. None means ICMP echo requests and TCP. UDP must be selected explicitly, because a
+    /// UDP packet does not show where its number is.
     pub protocol: Option<Protocol>,
-    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None: the only flow of the
-    /// capture.
+    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None means the only flow of
+    /// the capture.
     pub flow: Option<usize>,
 }
 
-/// Counts of the capture's packets, by how they were classified. Every packet is in exactly one of `numbered_pkts`,
+/// The counts of the capture's packets, by classification. Every packet is in exactly one of `numbered_pkts`,
 /// `answer_pkts`, `udp_pkts`, `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of all packets in the capture.
+    /// The number of all packets in the capture.
     pub packets: u64,
-    /// Packets with a number, of all flows.
+    /// The packets with a number, in all flows.
     pub numbered_pkts: u64,
-    /// TCP segments without data; also echo replies if requests are measured, and echo requests if replies are
-    /// measured.
+    /// The TCP segments without data, and the echo packets that are not measured. The echo packets are replies if
+    /// requests are measured, and requests if replies are measured.
     pub answer_pkts: u64,
-    /// UDP packets, if `Settings::protocol` is None.
+    /// The UDP packets, if `Settings::protocol` is None.
     pub udp_pkts: u64,
-    /// UDP packets that are too short for the selected field, or that are not RTP.
+    /// The UDP packets that are too short for the selected field, or are not RTP.
     pub without_field_pkts: u64,
-    /// Packets of protocols that were not selected, and ICMP errors.
+    /// The packets of protocols that were not selected, and ICMP errors.
     pub foreign_pkts: u64,
-    /// Segments of the measured flow that contain no new data.
+    /// The segments of the measured flow that contain no new data.
     pub repeated_pkts: u64,
-    /// Segments of the measured flow that retransmitted lost data.
+    /// The segments of the measured flow that retransmitted lost data.
     pub in_need_pkts: u64,
-    /// Segments of the measured flow that filled a hole, without evidence of a retransmission. These undecided segments
-    /// count as first transmissions.
+    /// The segments of the measured flow that filled a hole, without evidence of a retransmission. These undecided
+    /// segments count as first transmissions.
     pub undecided_pkts: u64,
-    /// Approximate number of segments of the measured flow that were acknowledged but are not in the capture.
+    /// The approximate number of the measured flow's segments that were acknowledged but not captured.
     pub missed_pkts: u64,
-    /// Number of bytes in these missing segments.
+    /// The number of bytes in these missing segments.
     pub missed_bytes: u64,
-    /// Number of packets whose sequence number is missing because the capture truncated them. Only packets between the
-    /// ends of the measured flow are counted.
+    /// The number of packets whose sequence number is missing because the capture truncated them. Only packets between
+    /// the ends of the measured flow are counted.
     pub cut_pkts: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct Capture {
     flows: Flows,
     counts: Counts,
     skips: Skips,
-    /// In the measured flow, the first packet whose number exceeds `SEQ_MAX`: its number and its offset in the file.
+    /// The number and the file offset of the measured flow's first packet whose number exceeds `SEQ_MAX`.
     too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }
@@ -84,12 +84,12 @@ impl Capture {
         }
     }
 
-    /// Reads the next bytes of the file; a chunk may end anywhere. Appends arrivals of the measured flow to `into`.
+    /// Reads the next bytes of the file. A chunk may end anywhere. Appends arrivals of the measured flow to `into`.
     ///
     /// # Errors
     ///
-    /// If a part violates the format. The error states the packet's number and the byte. Arrivals before the invalid
-    /// part are in `into`.
+    /// Fails if a part violates the format. The error states the packet's number and the byte. Arrivals before the
+    /// invalid part are in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -137,12 +137,12 @@ impl Capture {
         }
     }
 
-    /// Flows that were found so far.
+    /// Returns the flows that were found so far.
     pub fn flows(&self) -> &[Flow] {
         &self.flows.flows
     }
 
-    /// Counts of the packets that were read so far.
+    /// Returns the counts of the packets that were read so far.
     pub fn counts(&self) -> Counts {
         let Passed { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes } = self.flows.passed();
         let measured = self.flows.measured();
@@ -150,18 +150,18 @@ impl Capture {
         Counts { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes, cut_pkts, ..self.counts }
     }
 
-    /// Packets that were not read, with reasons.
+    /// Returns the counts of the packets that were not read, by reason.
     pub fn skips(&self) -> &Skips {
         &self.skips
     }
 
-    /// Where on the path of the measured flow the capture was made. None: there is no measured flow.
+    /// Returns the place of the capture on the measured flow's path. None means that there is no measured flow.
     pub fn place(&self) -> Option<Verdict> {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Captured segments of the measured flow that are several segments on the wire. None: there is no evidence of
-    /// merged segments.
+    /// Returns the captured segments of the measured flow that are several segments on the wire. None means that there
+    /// is no evidence of merged segments.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures that are constructed byte by byte: complete, truncated and damaged ones.
+//! Complete, truncated and damaged captures, constructed byte by byte.
 
 use crate::{Arrivals, Capture, Error, Field, Order, Protocol, Result, Settings};
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ pub fn tcp(seq: u32, flags: u8, stamp: Option<u32>, data: usize) -> Vec<u8> {
     segment
 }
 
-/// A pcap file in which frame k arrives at 1000 s + k ms.
+/// Returns a pcap file in which frame k arrives at 1000 s + k ms.
 pub fn pcap(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [0xa1b2_3c4du32, 0x0002_0004, 0, 0, 65535, link.into()].map(u32::to_le_bytes).concat();
     file[4..8].copy_from_slice(&[2, 0, 4, 0]);
@@ -95,7 +95,7 @@ pub fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), length.to_vec(), body, length.to_vec()].concat()
 }
 
-/// The same capture as a big-endian pcapng file, with times in microseconds and with a block of unknown type.
+/// Returns the same capture as a big-endian pcapng file, with times in microseconds and with a block of unknown type.
 pub fn pcapng(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut section = 0x1a2b_3c4d_u32.to_be_bytes().to_vec();
     section.extend([0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
@@ -354,7 +354,7 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Asserts that the results do not depend on how the file is split into chunks: arrivals or error, flows and counts.
+/// Asserts that arrivals or error, flows and counts do not depend on how the file is split into chunks.
 fn agrees(file: &[u8], cut: usize, settings: Settings) -> std::result::Result<(), TestCaseError> {
     let (one, one_result) = read(file, file.len(), settings);
     let (other, other_result) = read(file, cut, settings);

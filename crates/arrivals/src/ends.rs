@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets between two ends in each direction: the state of each direction, and which direction answers which.
+//! The state of each direction between two ends, and the pairs of opposite directions.
 
 use crate::fields::{Key, Numbered, Protocol};
 use crate::link::Direction;
@@ -7,31 +7,31 @@ use crate::place::Facts;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Maximum number of entries in `cut`, which keeps memory bounded.
+/// The maximum number of entries in `cut`, which keeps memory bounded.
 const CUT_ENDS_MAX: usize = 65_536;
 
-/// State of one direction between two ends, whatever the encapsulations of its packets.
+/// The state of one direction between two ends, whatever the encapsulations of its packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
-    /// Number of the last acknowledgement that was sent in this direction.
+    /// The number of the last acknowledgement that was sent in this direction.
     pub acknowledged: Option<u32>,
-    /// Maximum segment size that the sender of this direction accepts.
+    /// The maximum segment size that the sender of this direction accepts.
     pub mss_bytes: Option<u16>,
 }
 
-/// All directions; the two directions between a pair of ends have the numbers 2 k and 2 k + 1.
+/// All directions. The two directions between a pair of ends have the numbers 2 k and 2 k + 1.
 #[derive(Debug, Default)]
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// For each pair of ends, the number of packets that were truncated before their sequence number. The flow of a
+    /// The number of packets that were truncated before their sequence number, for each pair of ends. The flow of a
     /// truncated packet is unknown.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 
 impl Ends {
-    /// Number of the direction in which a packet was sent.
+    /// Returns the number of the direction in which a packet was sent.
     pub fn of(&mut self, key: &Key) -> usize {
         let next = self.ways.len();
         let way = *self.keys.entry(key.bare()).or_insert(next);
@@ -66,18 +66,18 @@ impl Ends {
         }
     }
 
-    /// Number of packets between two ends that were truncated before their sequence number.
+    /// Returns the number of packets between two ends that were truncated before their sequence number.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }
 }
 
-/// Number of the opposite direction.
+/// Returns the number of the opposite direction.
 pub fn reverse(number: usize) -> usize {
     number ^ 1
 }
 
-/// Whether `protocol` measures echoes by their replies instead of their requests.
+/// Returns whether `protocol` measures echoes by their replies instead of their requests.
 pub fn measures_replies(protocol: Protocol) -> bool {
     protocol == Protocol::IcmpReply
 }

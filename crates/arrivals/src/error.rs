@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors in a file. Each error has a hint.
+//! The errors in a file.
 
 use thiserror::Error;
 
-/// Result type of all readers.
+/// The result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason why a file cannot be read. The error's text states the place of the fault in the file, and [`Error::hint`]
-/// states what the user can do.
+/// The reason why a file cannot be read. The error's text states the place of the fault in the file, and
+/// [`Error::hint`] states what the user can do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// A line of a text is not a sequence number.
     #[error("line {line}: {text:?} {why}")]
     Line {
-        /// Number of the line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// Text of the line, shortened.
+        /// The text of the line, shortened.
         text: String,
-        /// Rule that the line violates.
+        /// The rule that the line violates.
         why: String,
     },
     /// The file is not a capture.
@@ -26,37 +26,37 @@ pub enum Error {
     /// The file ends inside an element.
     #[error("it is cut short: {what} begins at byte {from} and reaches to byte {to}, but the file ends at byte {end}")]
     CutShort {
-        /// Name of the element, such as "packet 17" or "its header".
+        /// The name of the element, such as "packet 17" or "its header".
         what: String,
-        /// Offset of the element's first byte, from 0.
+        /// The offset of the element's first byte, from 0.
         from: u64,
-        /// Offset of the first byte after the element.
+        /// The offset of the first byte after the element.
         to: u64,
-        /// Length of the file.
+        /// The length of the file.
         end: u64,
     },
     /// An element violates the format.
     #[error("{what} at byte {at}: {why}")]
     Malformed {
-        /// Name of the element, such as "packet 17" or "the block".
+        /// The name of the element, such as "packet 17" or "the block".
         what: String,
-        /// Offset of the element's first byte, from 0.
+        /// The offset of the element's first byte, from 0.
         at: u64,
-        /// Rule that the element violates.
+        /// The rule that the element violates.
         why: String,
     },
     /// Some packets have a time, but others do not.
     #[error("packet {packet} at byte {at} has no time, others have one")]
     MixedTimes {
-        /// Number of the packet, from 1.
+        /// The number of the packet, from 1.
         packet: u64,
-        /// Offset at which the packet begins.
+        /// The offset at which the packet begins.
         at: u64,
     },
 }
 
 impl Error {
-    /// Advice on what the user can do next.
+    /// Returns advice on what the user can do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of what acknowledgements and replies show: segments that are missing from the capture, where the capture was
-//! made, and that echo replies arrived late.
+//! Tests of what acknowledgements and replies show: missing segments, the place of the capture, and late echo replies.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};
@@ -55,7 +54,7 @@ fn directed(ip: &[u8], is_answer: bool, hops: u8, ip_id: u16) -> Vec<u8> {
     ip
 }
 
-/// A capture of packets, each with its time.
+/// Returns a capture of packets, each with its time.
 fn timed(link: u16, mut packets: Vec<(u32, Vec<u8>)>) -> Vec<u8> {
     packets.sort_by_key(|&(t_us, _)| t_us);
     let (times, frames): (Vec<_>, Vec<_>) = packets.into_iter().unzip();
@@ -163,8 +162,8 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
 
-/// A capture of a transfer. The round trip is the sum of `ahead_us`, from the capture to the receiver and back, and
-/// `behind_us`, from the capture to the sender and back.
+/// Returns a capture of a transfer. The round trip is the sum of `ahead_us`, from the capture to the receiver and back,
+/// and `behind_us`, from the capture to the sender and back.
 fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bool, hops: (u8, u8)) -> Vec<u8> {
     let mut all = Vec::new();
     let stamps = |mine: u32, its: u32| with_stamps.then_some((mine, its));
@@ -223,8 +222,8 @@ fn a_cooked_capture_says_which_way_its_packets_went() {
     assert_eq!(with(&[3]), [Place::Middle]);
 }
 
-/// A capture of echo requests and replies. Each element of `echoes` is a number, the time of the request and the time
-/// of the reply.
+/// Returns a capture of echo requests and replies. Each element of `echoes` is a number, the time of the request and
+/// the time of the reply.
 fn pinged(echoes: &[(u16, u32, u32)], hops: (u8, u8)) -> Vec<u8> {
     let mut packets = Vec::new();
     for &(seq, asked_us, answered_us) in echoes {
@@ -257,8 +256,8 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// If the receiver acknowledged all data, no segment counts as lost, although segments are missing from the
-    /// capture. The captured segments are numbered 0, 1, 2, ... in order.
+    /// If the receiver acknowledged all data, no segment counts as lost, even if the capture lacks segments. The
+    /// captured segments are numbered 0, 1, 2, ... in order.
     #[test]
     fn what_was_acknowledged_is_never_lost(kept in prop::collection::vec(any::<bool>(), 1..60)) {
         let mut all = vec![data(0)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds a packet's sequence number: in ICMP echo, RTP or TCP, or in a selected field of a UDP payload.
+//! Finds a packet's sequence number in ICMP echo, RTP or TCP, or in a selected field of a UDP payload.
 
 use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
@@ -22,18 +22,18 @@ pub enum Protocol {
     Udp(Field),
 }
 
-/// Place of a number in a UDP payload.
+/// The place of a number in a UDP payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Field {
-    /// Number of bytes before the number.
+    /// The number of bytes before the number.
     pub offset: usize,
-    /// Length of the number: 2, 4 or 8 bytes.
+    /// The length of the number: 2, 4 or 8 bytes.
     pub size: usize,
-    /// Byte order of the number.
+    /// The byte order of the number.
     pub order: Order,
 }
 
-/// Byte order of a number.
+/// The byte order of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Order {
     /// Most significant byte first, as in Internet protocols.
@@ -42,20 +42,20 @@ pub enum Order {
     Little,
 }
 
-/// Key that identifies the flow of a packet.
+/// The key that identifies the flow of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub protocol: Protocol,
     pub source: IpAddr,
     pub destination: IpAddr,
     pub ports: Option<(u16, u16)>,
-    /// Identifier of ICMP, or synchronization source of RTP.
+    /// The identifier of ICMP, or the synchronization source of RTP.
     pub id: u32,
     pub via: Via,
 }
 
 impl Key {
-    /// Key of the packets that answer the flow, whatever their encapsulation.
+    /// Returns the key of the packets that answer the flow, whatever their encapsulation.
     pub fn reversed(&self) -> Key {
         let protocol = match self.protocol {
             Protocol::Icmp => Protocol::IcmpReply,
@@ -66,7 +66,7 @@ impl Key {
         Key { protocol, source: self.destination, destination: self.source, ports, id: self.id, via: Via::default() }
     }
 
-    /// A copy of this key without encapsulations.
+    /// Returns a copy of this key without encapsulations.
     pub fn bare(&self) -> Key {
         Key { via: Via::default(), ..*self }
     }
@@ -86,7 +86,7 @@ pub enum Number {
     /// A TCP segment without data.
     Bare,
     /// The sequence number of an echo packet in the opposite direction. If requests are measured, the packet is a
-    /// reply; if replies are measured, it is a request.
+    /// reply. If replies are measured, the packet is a request.
     Answer(u16),
 }
 
@@ -95,19 +95,19 @@ pub enum Number {
 pub struct Begin {
     /// Sequence number of the first byte after the SYN itself.
     pub seq: u32,
-    /// Number of data bytes in the SYN (RFC 7413).
+    /// The number of data bytes in the SYN (RFC 7413).
     pub len_bytes: u32,
-    /// Maximum segment size (option MSS) that the SYN's sender accepts.
+    /// The maximum segment size (option MSS) that the SYN's sender accepts.
     pub mss_bytes: Option<u16>,
 }
 
-/// Facts that a TCP segment states about the opposite direction.
+/// The facts that a TCP segment states about the opposite direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,
-    /// Timestamp (TSval).
+    /// The timestamp (TSval).
     pub stamp: Option<u32>,
-    /// Timestamp that the segment echoes (TSecr).
+    /// The timestamp that the segment echoes (TSecr).
     pub echo: Option<u32>,
 }
 
@@ -116,17 +116,17 @@ pub struct Ack {
 pub struct Numbered {
     pub key: Key,
     pub number: Number,
-    /// Length of the payload of ICMP, UDP or TCP.
+    /// The length of the payload of ICMP, UDP or TCP.
     pub len_bytes: u32,
     pub ack: Option<Ack>,
-    /// Time to live (IPv4), or hop limit (IPv6).
+    /// The time to live (IPv4), or hop limit (IPv6).
     pub hops: u8,
 }
 
-/// Reason why a datagram has no sequence number.
+/// The reason why a datagram has no sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
-    /// The packet belongs to another protocol than the selected one, or is an ICMP message without a number.
+    /// The packet belongs to a protocol that was not selected, or is an ICMP message without a number.
     Foreign,
     /// The IP protocol with this number has no sequence numbers.
     Protocol(u8),
@@ -180,7 +180,7 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
     Some((half(bytes, 0)?, half(bytes, 2)?))
 }
 
-/// The captured payload of a UDP datagram, and the length of the whole payload.
+/// Returns the captured payload of a UDP datagram, and the length of the whole payload.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
     // A length of 0 occurs in two cases: the length does not fit into the field (RFC 2675), or the network card would
@@ -270,7 +270,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     Ok(Numbered { key, number, len_bytes, ack, hops: datagram.hops })
 }
 
-/// Value of a TCP option, if the option has the correct length (RFC 9293, 3.1; for timestamps RFC 7323, 3).
+/// Returns the value of a TCP option, if its length is correct (RFC 9293, 3.1; for timestamps RFC 7323, 3).
 fn option(mut options: &[u8], kind: u8, length: usize) -> Option<&[u8]> {
     loop {
         match *options {

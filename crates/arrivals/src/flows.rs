@@ -12,54 +12,54 @@ use crate::via::Via;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Maximum number of flows, which keeps memory bounded.
+/// The maximum number of flows, which keeps memory bounded.
 const FLOWS_MAX: usize = 65_536;
-/// Maximum number of directions that have packets: two per flow.
+/// The maximum number of directions that have packets: two per flow.
 const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
 /// A flow: the packets in one direction that share one sequence of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// Field that numbers the flow's packets.
+    /// The field that numbers the flow's packets.
     pub protocol: Protocol,
-    /// Sender's address.
+    /// The sender's address.
     pub source: IpAddr,
-    /// Receiver's address.
+    /// The receiver's address.
     pub destination: IpAddr,
-    /// Ports of both ends, if the protocol has ports.
+    /// The ports of both ends, if the protocol has ports.
     pub ports: Option<(u16, u16)>,
-    /// Identifier of ICMP, or synchronization source of RTP. 0 for other protocols.
+    /// The identifier of ICMP, or the synchronization source of RTP. 0 for other protocols.
     pub id: u32,
-    /// Encapsulations around the flow's packets.
+    /// The encapsulations around the flow's packets.
     pub via: Via,
-    /// Number of the flow's packets that have a sequence number.
+    /// The number of the flow's packets that have a sequence number.
     pub packets: u64,
-    /// Sum of the payload bytes of the flow's packets.
+    /// The sum of the payload bytes of the flow's packets.
     pub payload_bytes: u64,
-    /// Time of the first arrival, if the capture has times.
+    /// The time of the first arrival, if the capture has times.
     pub first_ns: Option<i64>,
-    /// Time of the last arrival, if the capture has times.
+    /// The time of the last arrival, if the capture has times.
     pub last_ns: Option<i64>,
 }
 
-/// State of a connection (TCP) or of a stream of packets (ICMP, UDP).
+/// The state of a connection (TCP) or of a stream of packets (ICMP, UDP).
 #[derive(Debug)]
 struct Entry {
-    /// Index of the flow. None: only the connection's SYN has been seen.
+    /// The index of the flow. None means that only the connection's SYN has been seen.
     flow: Option<usize>,
-    /// For TCP, the latest SYN.
+    /// The latest SYN, for TCP.
     begin: Option<Begin>,
-    /// Number of the direction (`Ends`).
+    /// The number of the direction (`Ends`).
     way: usize,
 }
 
-/// How a packet was classified.
+/// The classification of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet is in a flow, and was counted.
     Counted,
-    /// The packet is not of the kind that is measured. It is a TCP segment without data, or an ICMP echo message of the
-    /// kind (request or reply) that is not measured.
+    /// The packet is not of the measured kind. It is a TCP segment without data, or an ICMP echo message of the kind
+    /// (request or reply) that is not measured.
     Answer,
     /// The packet is in the measured flow, but its number exceeds the largest sequence number.
     TooLarge,
@@ -70,8 +70,8 @@ pub enum Outcome {
 pub struct Flows {
     wanted: Option<usize>,
     keys: HashMap<Key, usize>,
-    /// Cache for `keys`: flow keys of the two most recent packets. Two entries are enough, because segments and their
-    /// acknowledgements alternate.
+    /// A cache for `keys`: the flow keys of the two most recent packets. Two entries are enough, because segments and
+    /// their acknowledgements alternate.
     last: [Option<(Key, usize)>; 2],
     entries: Vec<Entry>,
     pub ends: Ends,
@@ -81,7 +81,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// `wanted` is the flow whose sequence is read. None: the first flow is read, until a second flow appears.
+    /// `wanted` is the flow whose sequence is read. None means that the first flow is read until a second flow appears.
     pub fn new(wanted: Option<usize>) -> Self {
         Flows {
             wanted,
@@ -95,18 +95,19 @@ impl Flows {
         }
     }
 
-    /// The measured flow; None if it has not begun, or if there are several flows and none was selected.
+    /// Returns the measured flow. None means that the flow has not begun, or that no flow was selected although there
+    /// are several.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }
 
-    /// Counts of TCP segments that yielded no arrival.
+    /// Returns the counts of TCP segments that yielded no arrival.
     pub fn passed(&self) -> Passed {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
 
-    /// Counts a packet. `on_arrival(number, t_ns, len_bytes)` receives those arrivals of the measured flow whose
-    /// numbers are now known.
+    /// Counts a packet. `on_arrival(number, t_ns, len_bytes)` receives the arrivals of the measured flow
+    /// whose numbers are now known.
     pub fn packet(
         &mut self,
         packet: &Numbered,
@@ -157,7 +158,7 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. The first SYN begins a new flow. If the number of a SYN differs from that of the last SYN, a
+    /// Processes a SYN. The first SYN begins a new flow. If the number of a SYN differs from the last SYN's number, a
     /// new connection uses the ports, and a new flow begins.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];

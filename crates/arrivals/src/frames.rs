@@ -2,15 +2,16 @@
 //! Reads the frames of pcap and pcapng files incrementally. Both byte orders are supported.
 //!
 //! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader differs from these drafts in one
-//! point: pcapng blocks other than section, interface and packet blocks are skipped without being read. The reader
-//! therefore does not check the length at the end of a skipped block.
+//! point: it skips all pcapng blocks except section, interface and packet blocks. The reader does not check the length
+//! at the end of a skipped block.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;
 
-/// Maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). A file with a longer frame is damaged.
+/// The maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). A file with a longer frame is
+/// damaged.
 const FRAME_MAX_BYTES: u32 = 262_144;
-/// Maximum length of a block: the longest frame, with options.
+/// The maximum length of a block: the longest frame, with options.
 const BLOCK_MAX_BYTES: u32 = 2 * FRAME_MAX_BYTES;
 const INTERFACES_MAX: usize = 65_536;
 
@@ -26,15 +27,15 @@ const OPTION_TSOFFSET: u16 = 14;
 /// A captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Number of the frame in the file, from 1.
+    /// The number of the frame in the file, from 1.
     pub number: u64,
-    /// Offset of the frame's record in the file.
+    /// The offset of the frame's record in the file.
     pub at: u64,
-    /// Time of the frame. None: the frame is in a simple packet block, which stores no time.
+    /// The time of the frame. None means that the frame is in a simple packet block, which stores no time.
     pub t_ns: Option<i64>,
     pub link_type: u16,
     pub data: &'a [u8],
-    /// Length on the wire.
+    /// The length on the wire.
     pub original_bytes: u32,
 }
 
@@ -65,17 +66,17 @@ enum Format {
 #[derive(Debug)]
 pub struct Frames {
     format: Format,
-    /// Bytes of an element (header, record or block) that is not complete yet.
+    /// The bytes of an incomplete element (header, record or block).
     pending: Vec<u8>,
-    /// Offset of `pending` in the file.
+    /// The offset of `pending` in the file.
     at: u64,
-    /// Number of bytes that will be skipped.
+    /// The number of bytes that will be skipped.
     skip: u64,
-    /// Number of frames so far.
+    /// The number of frames so far.
     frames: u64,
 }
 
-/// Result of one step.
+/// The result of one step.
 enum Step {
     /// This many bytes of `pending` were processed, and can be removed.
     Done(usize),
@@ -266,8 +267,8 @@ fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], nu
     Record::Frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })
 }
 
-/// Where the packet is in a block: interface, time, captured length, original length, and offset of the data in the
-/// block's body.
+/// A packet in a block: its interface, time, captured length, original length, and the data's offset in the block's
+/// body.
 struct Described {
     interface: Interface,
     ticks: Option<u64>,
@@ -292,8 +293,8 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     Some(Described { interface, ticks, captured: body.word(12)?, original_bytes: body.word(16)?, from: 20 })
 }
 
-/// Parses the description of an interface. None: the description is inconsistent. Packets of this interface then cannot
-/// be read, but packets of other interfaces can.
+/// Parses the description of an interface. None means that the description is inconsistent. The packets of this
+/// interface cannot be read, but the packets of other interfaces can.
 fn interface(body: &Reader) -> Option<Interface> {
     let mut found =
         Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };

@@ -4,7 +4,7 @@
 //!
 //! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate itself opens no
 //! files. A reader's memory depends on the longest line or packet and on the number of flows, but not on the length of
-//! the file. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
+//! the file. [`Text`] reads one number per line, and [`Capture`] reads pcap and pcapng.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Link layers: where the next header begins, and whether a frame was sent or received.
+//! The link layers: where the next header begins, and whether a frame was sent or received.
 //!
 //! References: tcpdump.org/linktypes.html and its pages on the link types, RFC 1662 (PPP), RFC 2516 (PPPoE).
 
 use crate::layers::{Found, Layer, Slice, Stop};
 use crate::skips::Reason;
 
-/// Names of the supported link types, for messages.
+/// The names of the supported link types, for messages.
 pub const KNOWN: &str = "Ethernet (1), PPP (9, 50), PPPoE (51), Cisco HDLC (104), raw IP (12, 14, 101, 228, 229), \
                          Linux cooked (113, 276), loopback (0, 108)";
 
@@ -15,7 +15,7 @@ const COOKED: u16 = 113;
 const COOKED_2: u16 = 276;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// Direction in which a packet passed the interface, if the link layer records it.
+/// The direction in which a packet passed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// This machine received the packet, which was sent to it or to all machines.
@@ -44,8 +44,8 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
     }
 }
 
-/// Direction in which the packet passed the interface, from the link layer's header. None: the link type records no
-/// direction.
+/// Returns the direction in which the packet passed the interface, according to the link layer's header. None means
+/// that the link type records no direction.
 pub fn direction(link_type: u16, frame: &[u8]) -> Option<Direction> {
     let kind = match link_type {
         COOKED => *frame.get(1)?,

@@ -18,18 +18,18 @@ enum Sequence {
 #[derive(Debug)]
 pub struct Measured {
     protocol: Protocol,
-    /// Number of the direction in which the flow's packets are sent.
+    /// The number of the direction in which the flow's packets are sent.
     way: usize,
-    /// How the flow's packets are numbered. For TCP, the SYN, the first segment and the other end's
-    /// acknowledgement determine where the sequence begins.
+    /// The numbering of the flow's packets. For TCP, the SYN, the first segment and the other end's acknowledgement
+    /// determine where the sequence begins.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
-    /// Whether a new connection between the same ports has begun, to which later answers belong.
+    /// Whether a new connection between the same ports has begun. Later answers belong to the new connection.
     is_over: bool,
 }
 
-/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), the data that the other end accepted
+/// Returns the sequence number of the first byte after a SYN. Data in the SYN that the other end accepted (RFC 7413)
 /// come before this byte.
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
@@ -115,7 +115,7 @@ impl Measured {
         }
     }
 
-    /// Records that a new connection has begun in the direction `way` or the opposite one.
+    /// Records that a new connection has begun in the direction `way` or in the opposite direction.
     pub fn another_begins(&mut self, way: usize) {
         self.is_over |= way == self.way || way == reverse(self.way);
     }
@@ -127,7 +127,7 @@ impl Measured {
         }
     }
 
-    /// TCP segments that yielded no arrival.
+    /// Returns the counts of TCP segments that yielded no arrival.
     pub fn passed(&self) -> Passed {
         match &self.sequence {
             Sequence::Tcp(numbering) => numbering.passed,
@@ -135,12 +135,12 @@ impl Measured {
         }
     }
 
-    /// Captured segments that are several segments in one.
+    /// Returns the captured segments that are several segments in one.
     pub fn merged(&self, ends: &Ends) -> Option<Merged> {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }
 
-    /// Possible places of the capture, with the evidence for them.
+    /// Returns the possible places of the capture, with the evidence for them.
     pub fn place(&self, ends: &Ends) -> Verdict {
         let (forward, back) = (&ends.way(self.way).facts, &ends.way(reverse(self.way)).facts);
         self.watch.verdict(forward, back, measures_replies(self.protocol))

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captured segments that are several segments on the wire: they were merged before the capture (GRO, LRO), or split
-//! after it (TSO).
+//! The captured segments that are several segments on the wire. The segments were merged before the capture (GRO, LRO),
+//! or split after it (TSO).
 
 use std::collections::BTreeMap;
 
-/// Maximum number of data bytes in a normal Ethernet frame: 1500 bytes minus two headers of 20 bytes.
+/// The maximum number of data bytes in a normal Ethernet frame: 1500 bytes minus 40 bytes of headers.
 const USUAL_BYTES: u32 = 1460;
-/// Maximum number of data bytes in the largest usual jumbo frame, which has 9216 bytes.
+/// The maximum number of data bytes in the largest usual jumbo frame, which has 9216 bytes.
 const JUMBO_BYTES: u32 = 9216 - 40;
-/// A segment with fewer data bytes is not a full segment. The limit is the size of 576 bytes that IPv4 guarantees,
-/// minus two headers (RFC 9293, 3.7.1).
+/// The minimum number of data bytes in a full segment. The limit is the size of 576 bytes that IPv4 guarantees, minus
+/// two headers (RFC 9293, 3.7.1).
 const FULL_LEAST_BYTES: u32 = 536;
 const LENGTHS_MAX: usize = 1024;
 
-/// For each length of a segment, the flow's number of segments with this length.
+/// The number of the flow's segments of each length.
 #[derive(Debug, Default)]
 pub struct Lengths {
     counts: BTreeMap<u32, u64>,
@@ -22,12 +22,12 @@ pub struct Lengths {
 /// Evidence that captured segments are several segments in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Number of captured segments that were merged from several segments.
+    /// The number of captured segments that were merged from several segments.
     pub packets: u64,
-    /// Length of the longest merged segment.
+    /// The length of the longest merged segment.
     pub longest_bytes: u32,
-    /// Length of a full segment on the wire, if it is known: a length that divides the lengths of nine of ten longer
-    /// segments, or the maximum that the receiver announced.
+    /// The length of a full segment on the wire, if known. This length divides the lengths of nine of ten longer
+    /// segments, or is the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Lengths {
         }
     }
 
-    /// `mss_bytes` is the maximum segment size in the receiver's SYN.
+    /// Returns the evidence of merged segments. `mss_bytes` is the maximum segment size in the receiver's SYN.
     pub fn merged(&self, mss_bytes: Option<u16>) -> Option<Merged> {
         let longest_bytes = *self.counts.keys().next_back().filter(|&&longest| longest > USUAL_BYTES)?;
         let mss = mss_bytes.map(u32::from).filter(|&mss| mss >= FULL_LEAST_BYTES && mss < longest_bytes);
@@ -56,8 +56,8 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// Length of a full segment on the wire. The lengths of nine of ten longer segments are multiples of this length;
-    /// no shorter length has this property.
+    /// Returns the length of a full segment on the wire. The lengths of nine of ten longer segments are multiples of
+    /// this length. No shorter length has this property.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
         // If no segment was captured alone, the segment size is the greatest common divisor of the lengths that are too

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of protocols that often occur in captures but are not read.
+//! The names of protocols that often occur in captures but are not read.
 //!
 //! References: IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP DLL Protocol Numbers", and
 //! tcpdump.org/linktypes.html.
 
-/// Name of a link type that often occurs but is not supported.
+/// Returns the name of a link type that often occurs but is not supported.
 pub fn of_link_type(kind: u16) -> Option<&'static str> {
     Some(match kind {
         105 => "IEEE 802.11",
@@ -24,7 +24,7 @@ pub fn of_link_type(kind: u16) -> Option<&'static str> {
     })
 }
 
-/// Name of an ethertype that often occurs but is not parsed.
+/// Returns the name of an ethertype that often occurs but is not parsed.
 pub fn of_ethertype(kind: u16) -> Option<&'static str> {
     Some(match kind {
         0x0806 => "ARP",
@@ -49,7 +49,7 @@ pub fn of_ethertype(kind: u16) -> Option<&'static str> {
     })
 }
 
-/// Name of an IP protocol that often occurs but has no numbers and is not parsed.
+/// Returns the name of an IP protocol that often occurs but has no numbers and is not parsed.
 pub fn of_ip_protocol(kind: u8) -> Option<&'static str> {
     Some(match kind {
         2 => "IGMP",
@@ -70,7 +70,7 @@ pub fn of_ip_protocol(kind: u8) -> Option<&'static str> {
     })
 }
 
-/// Name of a PPP protocol that often occurs but is not parsed.
+/// Returns the name of a PPP protocol that often occurs but is not parsed.
 pub fn of_ppp(kind: u16) -> Option<&'static str> {
     Some(match kind {
         0x003d => "multilink PPP",

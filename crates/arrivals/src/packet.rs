@@ -2,7 +2,8 @@
 //! Parses a frame down to its innermost IP packet, and returns that packet's payload. The parser handles link layers,
 //! VLAN tags, encapsulations, IPv4, and IPv6 with extension headers.
 //!
-//! References: RFC 791, RFC 8200, RFC 2675 (jumbograms). Encapsulations are in `tunnels.rs`, link layers in `link.rs`.
+//! References: RFC 791, RFC 8200, RFC 2675 (jumbograms). Encapsulations are in `tunnels.rs`, link layers in
+//! `link.rs`.
 
 use crate::frames::Frame;
 use crate::layers::{word, Datagram, Found, Layer, Slice, Stop};
@@ -19,12 +20,12 @@ const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
 const EXTENSIONS_MAX: usize = 8;
-/// Maximum number of nested headers; real networks use fewer.
+/// The maximum number of nested headers. Real networks use fewer.
 const DEPTH_MAX: usize = 16;
 const OPTION_PAD: u8 = 0;
 const OPTION_JUMBO: u8 = 0xc2;
 
-/// The innermost IP packet of a frame. Returns the reason if the frame contains no IP packet.
+/// Returns the innermost IP packet of a frame, or the reason why there is none.
 pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     innermost(frame).map_err(|stop| match stop {
         Stop::Ended => cut_or_short(frame),
@@ -32,7 +33,8 @@ pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     })
 }
 
-/// Reason why a packet ends inside a header: the capture truncated it (`Cut`), or the packet is damaged (`Short`).
+/// Returns why a packet ends inside a header. Either the capture truncated the packet (`Cut`), or the packet is damaged
+/// (`Short`).
 pub fn cut_or_short(frame: &Frame) -> Reason {
     let captured = frame.data.len() as u32;
     if captured < frame.original_bytes {
@@ -124,8 +126,8 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     Ok(Datagram { protocol, source, destination, ip_id: None, hops, via, payload, payload_bytes })
 }
 
-/// Length that the jumbo option of an IPv6 packet states (RFC 2675, 2). The length counts everything after the 40 bytes
-/// of the IPv6 header.
+/// Returns the length in the jumbo option of an IPv6 packet (RFC 2675, 2). The length counts everything after the 40
+/// bytes of the IPv6 header.
 fn jumbo_bytes(mut options: &[u8]) -> Option<u32> {
     loop {
         match options {

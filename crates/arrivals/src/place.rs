@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds out where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! The result is the places that no evidence excludes; there may be none if evidence is contradictory.
+//! The result is the places that no evidence excludes. Contradictory evidence may exclude all places.
 //!
 //! - The link layer may record whether packets left this machine or entered it.
-//! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it, so the capture
-//!   was made in the network of its sender. An initial value counts as evidence only if routers have decremented the
+//! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it. The capture was
+//!   then made in the network of its sender. An initial value counts as evidence only if routers have decremented the
 //!   time to live in at least one of the two directions.
 //! - The receiver answers a packet at once, and the sender reacts to an answer at once. The capture therefore divides
 //!   the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part is the
 //!   shortest time from a packet to its acknowledgement or reply. The sender's part of the round trip is the shortest
 //!   time from an acknowledgement to a packet that reacts to the acknowledgement. A packet reacts to an acknowledgement
-//!   if it is the first to echo the acknowledgement's timestamp (RFC 7323), or the next packet of the handshake.
+//!   if it is the first to echo the timestamp (RFC 7323), or the next packet of the handshake.
 //! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order but the
 //!   requests are in order, the capture was not made at the sender of the replies.
 
@@ -19,16 +19,16 @@ use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// A part of the round trip counts as zero if it is less than the round trip divided by this number.
+/// A part of the round trip counts as zero if it is at most the round trip divided by this number.
 const NOTHING_DIVISOR: i64 = 10;
 /// Below this round trip, the delays come from one machine's software, and say nothing about the path.
 const TRIP_LEAST_NS: i64 = 50_000;
-/// Maximum time in which a machine answers a packet.
+/// The maximum time in which a machine answers a packet.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Minimum number of acknowledgements for evidence. Three quarters of the acknowledgements must follow a segment
+/// The minimum number of acknowledgements for evidence. Three quarters of the acknowledgements must follow a segment
 /// closely.
 const ACKS_LEAST: u64 = 8;
-/// Initial values of the time to live: of Linux and macOS, of Windows, and of network equipment.
+/// The initial values of the time to live in Linux and macOS, in Windows, and in network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
 const ECHOES: usize = 4096;
 
@@ -43,25 +43,25 @@ pub enum Place {
     Receiver,
 }
 
-/// Where the capture may have been made.
+/// The place where the capture may have been made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Places that no evidence excludes. Empty if the evidence is contradictory.
+    /// The places that no evidence excludes.
     pub places: Vec<Place>,
-    /// Evidence that excludes the other places.
+    /// The evidence that excludes the other places.
     pub evidence: Vec<String>,
 }
 
-/// Facts that the packets of one direction between two ends show.
+/// The evidence from the packets of one direction between two ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,
     is_in: bool,
     is_past: bool,
     is_out: bool,
-    /// Time of the direction's last SYN, and whether it was a SYN-ACK.
+    /// The time of the direction's last SYN, and whether it was a SYN-ACK.
     syn: Option<(i64, bool)>,
-    /// Time of the first segment after the SYN.
+    /// The time of the first segment after the SYN.
     after_syn_ns: Option<i64>,
 }
 
@@ -93,11 +93,11 @@ impl Facts {
     }
 }
 
-/// Times of the packets of a flow and of their answers.
+/// The times of a flow's packets and of their answers.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Shortest part of the round trip between the capture and the receiver (`ahead_ns`), and between the capture and
-    /// the sender (`behind_ns`).
+    /// The shortest times from the capture to the receiver and back (`ahead_ns`), and to the sender and back
+    /// (`behind_ns`).
     ahead_ns: Option<i64>,
     behind_ns: Option<i64>,
     highest: Option<u32>,
@@ -115,7 +115,7 @@ pub struct Watch {
     last_ack: Option<u32>,
     acks: u64,
     close_acks: u64,
-    /// Numbers and times of recent echo requests.
+    /// The numbers and times of recent echo requests.
     requests: Vec<Option<(u16, i64)>>,
     last_request: Option<u16>,
     last_reply: Option<u16>,
@@ -187,7 +187,7 @@ impl Watch {
         self.requests[usize::from(number) % ECHOES] = Some((number, t_ns));
     }
 
-    /// Processes the reply to a request. `measured`: whether replies are measured.
+    /// Processes the reply to a request. `measured` tells whether replies are measured.
     pub fn reply(&mut self, number: u16, t_ns: i64, measured: bool) {
         let asked = self.requests.get_mut(usize::from(number) % ECHOES).and_then(Option::take);
         let Some((_, since)) = asked.filter(|&(asked, _)| asked == number) else { return };
@@ -195,7 +195,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// The possible places of the capture, derived from the timing and from the facts about both directions.
+    /// Returns the possible places of the capture, from the timing and from the facts about both directions.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);
@@ -299,7 +299,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Whether `number` is below the largest number so far, where numbers wrap around.
+/// Returns whether `number` is below the largest number so far, where numbers wrap around.
 fn is_late(largest: &mut Option<u16>, number: u16) -> bool {
     let is_late = largest.is_some_and(|largest| (number.wrapping_sub(largest) as i16) < 0);
     if !is_late {

@@ -5,7 +5,7 @@ use crate::names;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Reason why a packet was not read.
+/// The reason why a packet was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The link layer is unknown.
@@ -24,8 +24,8 @@ pub enum Reason {
     IpProtocol(u8),
     /// The packet is a fragment other than the first.
     Fragment,
-    /// Only this many bytes of the packet were captured; they end inside a header, or before the end of the sequence
-    /// number.
+    /// Only this many bytes of the packet were captured. The captured bytes end inside a header, or before the end of
+    /// the sequence number.
     Cut(u32),
     /// The packet ends inside its headers, or its lengths are contradictory.
     Short,
@@ -67,7 +67,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Counts of packets that were not read, by reason.
+/// The counts of packets that were not read, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skips {
     /// Memory stays bounded, because link types, ethertypes and PPP protocols have 16 bits. For truncated packets, only
@@ -96,17 +96,18 @@ impl Skips {
         cut.most_bytes = cut.most_bytes.max(bytes);
     }
 
-    /// Number of packets that were truncated before their sequence number.
+    /// Returns the number of packets that were truncated before their sequence number.
     pub fn cut_pkts(&self) -> u64 {
         self.cut.map_or(0, |cut| cut.packets)
     }
 
-    /// Number of all packets that were not read.
+    /// Returns the number of all packets that were not read.
     pub fn packets(&self) -> u64 {
         self.counts.values().sum::<u64>() + self.cut_pkts()
     }
 
-    /// Each count with its reason, such as "5" and "of ARP (ethertype 0x0806)". The most frequent reason comes first.
+    /// Returns each count with its reason, such as "5" and "of ARP (ethertype 0x0806)". The most frequent reason comes
+    /// first.
     pub fn listed(&self) -> Vec<(u64, String)> {
         let mut all: Vec<_> = self.counts.iter().map(|(reason, &packets)| (packets, reason.to_string())).collect();
         if let Some(Cut { packets, least_bytes, most_bytes }) = self.cut {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
-//! A sender sends new data in the order of its bytes. First transmissions were therefore sent in the order of their
-//! first bytes, and the number of a segment is its rank in this order. Whether a segment is a first transmission
-//! follows from its bytes:
+//! A sender sends new data in the order of its bytes. The first transmissions were therefore sent in the order of their
+//! first bytes. The number of a segment is its rank in this order. Whether a segment is a first transmission follows
+//! from its bytes:
 //!
 //! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
 //! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
@@ -12,33 +12,33 @@
 //!   retransmission was sent after the segment above the hole, so its timestamp is later. If the two timestamps are
 //!   equal or missing, IPv4's identification decides, provided that it has counted up so far. Linux, for example,
 //!   increments the identification with each packet of a connection. If neither timestamp nor identification decides,
-//!   the segment is taken for a first transmission, and is counted as undecided.
+//!   the segment counts as a first transmission, and as undecided.
 //! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
 //!   bytes is only counted.
 //!
 //! If a first transmission is lost, its number does not occur among the arrivals. The number of the lost packet is the
-//! rank of the segment that retransmits its data. If a hole is never filled, the number of packets in it is unknown,
-//! and is estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is never
-//! filled, the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are
+//! rank of the segment that retransmits its data. If a hole is never filled, the number of packets in it is unknown.
+//! The number is estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is
+//! never filled, the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are
 //! counted separately.
 //!
-//! An arrival waits for its number as long as there is a hole below it. At most [`WAITING_MAX`] arrivals wait; if more
+//! An arrival waits for its number as long as there is a hole below it. At most [`WAITING_MAX`] arrivals wait. If more
 //! would have to wait, the lowest hole is given up. Few receivers have a window of `WAITING_MAX` segments, so holes are
 //! seldom given up.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum number of arrivals that wait. 65,536 segments of 1460 bytes are 95 MB.
+/// The maximum number of arrivals that wait. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// Position of the first byte in the capture. The position is large, so that bytes before the first captured byte,
+/// The position of the first byte in the capture. The position is large, so that bytes before the first captured byte,
 /// which may arrive later, have positions above 0.
 const ORIGIN: u64 = 1 << 40;
-/// Number of segments above a hole that are examined for a timestamp or identification.
+/// The number of segments above a hole that are examined for a timestamp or identification.
 const LOOK_MAX: usize = 64;
-/// An acknowledgement more than this number of bytes beyond the captured data belongs to another connection, because no
-/// window is larger (RFC 7323, 2.3).
+/// The maximum number of bytes between the captured data and an acknowledgement beyond them. A later acknowledgement
+/// belongs to another connection, because no window is larger (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// Maximum increment of an identification that counts up. The increment between two captured segments can be large,
+/// The maximum increment of an identification that counts up. The increment between two captured segments can be large,
 /// because a network card may make many packets of one segment.
 const STEP_MAX: u16 = 4096;
 
@@ -48,27 +48,27 @@ pub struct Segment {
     pub seq: u32,
     pub len_bytes: u32,
     pub t_ns: Option<i64>,
-    /// Timestamp (TSval).
+    /// The timestamp (TSval).
     pub stamp: Option<u32>,
     pub ip_id: Option<u16>,
 }
 
-/// Counts of segments that yield no arrival, or whose arrival is uncertain.
+/// The counts of segments that yield no arrival, or whose arrival is uncertain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Segments without new bytes, and segments that arrived after their hole was given up.
+    /// The segments without new bytes, and the segments that arrived after their hole was given up.
     pub repeated_pkts: u64,
-    /// Segments that filled a hole as retransmissions.
+    /// The segments that filled a hole as retransmissions.
     pub in_need_pkts: u64,
-    /// Segments that filled a hole, without evidence whether they were first transmissions.
+    /// The segments that filled a hole, where nothing shows whether they were first transmissions.
     pub undecided_pkts: u64,
-    /// Approximate number of segments that were acknowledged but are not in the capture.
+    /// The approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Number of bytes in the missing segments.
+    /// The number of bytes in the missing segments.
     pub missed_bytes: u64,
 }
 
-/// Statistics of how IPv4's identification changes between successive segments of new data.
+/// The statistics of IPv4's identification in successive segments of new data.
 #[derive(Debug, Default)]
 struct Identifications {
     last: Option<u16>,
@@ -85,8 +85,8 @@ impl Identifications {
         }
     }
 
-    /// Whether the sender's IP identification counts up: at least nine of ten increments must be small. Some systems
-    /// choose the identification at random, which RFC 6864 allows.
+    /// Returns whether the sender's IP identification counts up. At least nine of ten increments must be small. Some
+    /// systems choose the identification at random, which RFC 6864 allows.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
@@ -96,7 +96,7 @@ impl Identifications {
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// If the range arrived in a first transmission: the number of this arrival, and its timestamp and identification.
+    /// The number, timestamp and identification of the first transmission in which the range arrived, if any.
     first: Option<First>,
 }
 
@@ -120,13 +120,13 @@ pub struct Numbering {
     begun: bool,
     /// Every byte below this position has a number.
     resolved: u64,
-    /// Position after the last byte that has arrived.
+    /// The position after the last byte that has arrived.
     highest: u64,
     next_number: u64,
-    /// Ranges above `resolved` that have arrived; the key is the first byte.
+    /// The ranges above `resolved` that have arrived. The key is the first byte.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
-    /// Number of arrivals that have left `waiting`.
+    /// The number of arrivals that have left `waiting`.
     gone: u64,
     longest_bytes: u32,
     /// Every byte below this position has been acknowledged.
@@ -213,7 +213,7 @@ impl Numbering {
         self.hand_out(&mut on_arrival);
     }
 
-    /// Parts of `begin..end` that have not arrived yet.
+    /// Returns the parts of `begin..end` that have not arrived yet.
     fn new_parts(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
         let mut parts = Vec::new();
         let mut at = begin;
@@ -286,7 +286,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// Minimum number of packets that can contain this many bytes.
+    /// Returns the minimum number of packets for this many bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }
@@ -388,8 +388,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         // Tests RFC 4737, 6.1 (retransmissions).
-        /// The expected result follows from how the packets were sent. Each packet is sent at its own time, and is
-        /// delayed or lost. Lost packets are retransmitted.
+        /// The expected result follows from how the packets were sent.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
             let mut arrivals = Vec::new();

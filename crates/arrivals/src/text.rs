@@ -5,8 +5,8 @@
 use crate::arrivals::SEQ_MAX;
 use crate::error::{Error, Result};
 
-/// Maximum length of a line, since no sequence number is as long. The reader refuses a longer line before it has read
-/// the whole line, so that memory stays bounded.
+/// The maximum length of a line. No sequence number is as long. The reader refuses a longer line before it has read the
+/// whole line, so that memory stays bounded.
 const LINE_MAX_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 40;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -14,22 +14,22 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Reads sequence numbers, one per line.
 #[derive(Debug)]
 pub struct Text {
-    /// Number of complete lines so far.
+    /// The number of complete lines so far.
     lines: u64,
-    /// Beginning of a line that is not complete yet.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
     largest: u64,
     bits: Option<u32>,
 }
 
 impl Text {
-    /// Numbers that do not fit into `bits` bits are an error. `bits` is 1 to 63; None means no limit.
+    /// Creates a reader that refuses numbers of more than `bits` bits. `bits` is 1 to 63. None means no limit.
     pub fn new(bits: Option<u32>) -> Self {
         let bits = bits.filter(|bits| (1..64).contains(bits));
         Text { lines: 0, rest: Vec::new(), largest: bits.map_or(SEQ_MAX, |bits| (1 << bits) - 1), bits }
     }
 
-    /// Reads the next bytes of the file; a chunk may end anywhere.
+    /// Reads the next bytes of the file. A chunk may end anywhere.
     ///
     /// # Errors
     ///

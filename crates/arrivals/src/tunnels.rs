@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Supported encapsulations: VLAN, PPPoE, PPP, MPLS, GRE, ERSPAN, EtherIP, IP in IP, 6in4, VXLAN, Geneve and GTP-U.
+//! The supported encapsulations: VLAN, PPPoE, PPP, MPLS, GRE, ERSPAN, EtherIP, IP in IP, 6in4, VXLAN, Geneve and GTP-U.
 //!
 //! References: IEEE 802.1Q, 802.1ah; RFC 2516 (PPPoE), RFC 1661 (PPP), RFC 3032 and RFC 4385 (MPLS), RFC 2784, RFC 2890
 //! and RFC 2637 (GRE), RFC 3378 (EtherIP), RFC 2003 (IP in IP), RFC 4213 (6in4), RFC 7348 (VXLAN), RFC 8926 (Geneve),
@@ -18,7 +18,7 @@ const PPP_IN_GRE: u16 = 0x880b;
 const BACKBONE: u16 = 0x88e7;
 const ERSPAN_2: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;
-/// Smallest ethertype. In an IEEE 802.3 frame, the field contains a smaller value, the frame's length (3.2.6).
+/// The smallest ethertype. In an IEEE 802.3 frame, the field contains a smaller value, the frame's length (3.2.6).
 const ETHERTYPE_LEAST: u16 = 0x0600;
 const LABELS_MAX: usize = 16;
 
@@ -121,8 +121,8 @@ fn is_ethernet_with_ip(here: &Slice) -> bool {
     }
 }
 
-/// If the datagram is an encapsulation, its payload and all encapsulations so far. None: the datagram is the innermost
-/// packet.
+/// Returns the payload of an encapsulation, and all encapsulations so far. None means that the datagram is the
+/// innermost packet.
 pub fn inside<'a>(datagram: &Datagram<'a>) -> Found<Option<(Layer, Slice<'a>, Via)>> {
     let here = Slice { bytes: datagram.payload, wire_bytes: datagram.payload_bytes };
     let via = datagram.via;
@@ -227,7 +227,8 @@ fn is_ip(here: &Slice) -> bool {
     matches!(here.byte(0), Ok(first) if first >> 4 == 6 || (first >> 4 == 4 && first & 15 >= 5))
 }
 
-/// Whether the bytes look like an Ethernet header: the type is one that is parsed, or that has a name in `names.rs`.
+/// Returns whether the bytes look like an Ethernet header. The type must be one that is parsed, or that has a name in
+/// `names.rs`.
 fn is_plausible(here: &Slice) -> bool {
     is_ethernet_with_ip(here)
         || matches!(here.half(12), Ok(kind) if kind == PPPOE_SESSION || crate::names::of_ethertype(kind).is_some())

@@ -20,7 +20,7 @@ fn of_udp(port: u16, header: &[u8], inner: &[u8]) -> Vec<u8> {
     ethernet(&ipv4(17, &udp((40_000, port), &[header, inner].concat())), 0)
 }
 
-/// For every encapsulation, its name and a frame that contains the IPv4 packet `ip` in it.
+/// Returns each encapsulation's name, and a frame with the IPv4 packet `ip` in this encapsulation.
 fn encapsulated(ip: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let frame = ethernet(ip, 1);
     let pppoe = |protocol: &[u8]| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of encapsulations, and sets of them.
+//! The names of encapsulations, and sets of encapsulations.
 
 use std::fmt;
 
@@ -21,12 +21,12 @@ pub const GENEVE: Via = Via(1 << 8);
 pub const GTP_U: Via = Via(1 << 9);
 
 impl Via {
-    /// The encapsulations of `self` and of `other` together.
+    /// Returns the encapsulations of `self` and of `other` together.
     pub fn and(self, other: Via) -> Via {
         Via(self.0 | other.0)
     }
 
-    /// Whether there is no encapsulation around the packet.
+    /// Returns whether the packet has no encapsulation.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }

@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// The numbers 0 to `pkts` - 1, sorted by number plus jitter. The jitter is in packets.
+/// Returns the numbers 0 to `pkts` - 1, sorted by number plus jitter. The jitter is in packets.
 fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u64> {
     let mut random = Random(1);
     let mut keyed: Vec<(i64, u64)> =
@@ -51,7 +51,7 @@ fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u
     keyed.into_iter().map(|k| k.1).collect()
 }
 
-/// Among every `every` packets, the `block` packets in the middle and the next `block` packets are exchanged.
+/// Exchanges the `block` packets in the middle of every `every` packets with the next `block` packets.
 fn swapped(pkts: u64, every: u64, block: u64) -> Vec<u64> {
     let place = |s: u64| match (s % every).checked_sub(every / 2) {
         Some(x) if x < block => s + block,
@@ -86,13 +86,13 @@ impl Random {
         (((z ^ z >> 31) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Normally distributed number, by the method of Box and Muller.
+    /// Returns a normally distributed number, by the method of Box and Muller.
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
 }
 
-/// Resident memory of this process, from /proc of Linux. 0 on other systems.
+/// Returns the resident memory of this process, from /proc of Linux. 0 on other systems.
 fn resident_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sorted set of numbers from a base on; the base only increases.
+//! A sorted set of numbers from a base on. The base only increases.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +25,12 @@ impl Ahead {
         Self { base: 0, words: vec![0; (bits / 64) as usize], near: 0, far: BTreeSet::new() }
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.near + self.far.len()
     }
 
-    /// Whether the set contains `number`.
+    /// Returns whether the set contains `number`.
     #[inline]
     pub fn contains(&self, number: u64) -> bool {
         match self.place(number) {
@@ -70,7 +70,7 @@ impl Ahead {
         }
     }
 
-    /// The smallest number in the set.
+    /// Returns the smallest number in the set.
     #[inline]
     pub fn first(&self) -> Option<u64> {
         if self.near == 0 {
@@ -92,7 +92,7 @@ impl Ahead {
         None
     }
 
-    /// Lower limit of the numbers in the set.
+    /// Returns the lower limit of the numbers in the set.
     #[inline]
     pub fn base(&self) -> u64 {
         self.base
@@ -107,7 +107,7 @@ impl Ahead {
         }
     }
 
-    /// Removes `first`, which must be the smallest number in the set, and moves the base to the number after it.
+    /// Removes `first`, which must be the smallest number in the set, and moves the base past it.
     #[inline]
     pub fn pass_first(&mut self, first: u64) {
         self.remove(first);

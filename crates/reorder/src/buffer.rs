@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
+//! The reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
 //!
 //! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. The early
 //! arrival moves the expected number up to the smallest number in the buffer, and past the numbers that follow without
-//! a gap. If the new packet is still early after this move of the expected number, the pseudo-code drops the packet.
-//! Section 3, however, counts the arriving packet as buffered as well, and the buffer has room after the move. This
-//! implementation follows section 3, and stores the new packet. For example, with B_T = 1, the arrivals 1, 3, 5 give
-//! the occupancies 0, 1, 1.
+//! a gap. If the new packet is still early after this move, the pseudo-code drops the packet. Section 3, however, also
+//! counts the arriving packet as buffered, and the buffer has room after the move. This implementation follows section
+//! 3, and stores the new packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the occupancies 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
 use crate::settings::Settings;
 
-/// RBD of one sequence.
+/// The RBD of one sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BufferDensity {
     /// The threshold B_T.
@@ -24,8 +23,8 @@ pub struct BufferDensity {
     pub counts: Vec<(u32, u64)>,
     /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,
-    /// Arrivals below the expected number that are not duplicates: the buffer had given them up. Arrivals that the
-    /// loss-waiting window excludes are not included.
+    /// The arrivals below the expected number that are not duplicates. The buffer had given them up. Arrivals that the
+    /// loss-waiting window excludes are not counted.
     pub late_beyond_pkts: u64,
 }
 
@@ -50,7 +49,8 @@ impl BufferDensity {
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// The first arrivals, which are held until the first expected number is known; None = it is known.
+    /// The first arrivals, which are held until the first expected number is known. None means that this number is
+    /// known.
     held: Option<Vec<u64>>,
     /// Buffered packets. The base of this set is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
@@ -94,7 +94,7 @@ impl BufferMeter {
         self.late_beyond_pkts += 1;
     }
 
-    /// RBD of all arrivals so far.
+    /// Returns the RBD of all arrivals so far.
     pub fn finish(mut self) -> BufferDensity {
         self.release();
         let counts: Vec<(u32, u64)> = self.counts.iter().zip(0..).map(|(&n, b)| (b, n)).filter(|c| c.1 > 0).collect();

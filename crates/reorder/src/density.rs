@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder density (RD) of RFC 5236, sections 3, 4 and 7.1, with mean displacement and entropy.
+//! The reorder density (RD) of RFC 5236, sections 3, 4 and 7.1, with mean displacement and entropy.
 //!
 //! This module deviates from the RFC's pseudo-code (7.1) in one point. If a late packet has a displacement beyond D_T,
-//! the pseudo-code discards it without advancing the receive index, although the packet's number has already been used
+//! the pseudo-code discards it without advancing the receive index. The packet's number, however, has already been used
 //! as a receive index. After one discarded late packet, the pseudo-code gives packets in order the displacement -1.
 //! After several discarded late packets, the pseudo-code discards all packets. A test shows both effects, which
 //! contradict section 3: packets in order have displacement 0, and lost packets have no effect. In this module, the
 //! receive index therefore advances when a late packet is discarded. As long as no late packet is discarded, the
-//! results equal those of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
+//! results equal the results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
 //! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
 //! counts as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. A
@@ -17,7 +17,7 @@ use crate::ahead::Ahead;
 use crate::settings::Settings;
 use std::collections::VecDeque;
 
-/// RD of one sequence.
+/// The RD of one sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Density {
     /// The threshold D_T.
@@ -32,10 +32,10 @@ pub struct Density {
     pub counts: Vec<(i32, u64)>,
     /// N', the sum of the packet counts in `counts`.
     pub pkts: u64,
-    /// Arrivals that are early by more than D_T. They count as lost.
+    /// The arrivals that are early by more than D_T, which count as lost.
     pub early_beyond_pkts: u64,
-    /// Arrivals that are late by more than D_T. They count as lost. Duplicates, and arrivals that the loss-waiting
-    /// window excludes, are not included.
+    /// The arrivals that are late by more than D_T, which count as lost. Duplicates, and arrivals that the loss-waiting
+    /// window excludes, are not counted.
     pub late_beyond_pkts: u64,
 }
 
@@ -92,8 +92,8 @@ pub struct DensityMeter {
     /// many numbers as the window has packets. A number below the set's base was used as a receive index, or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
-    /// Number of packets with displacement 0, -1, 1, -2, 2, ..., in this order. Negative and positive displacements are
-    /// in one vector, because the processor cannot predict whether a packet is early or late.
+    /// The numbers of packets with the displacements 0, -1, 1, -2, 2, ..., in this order. Negative and positive
+    /// displacements are in one vector, because the processor cannot predict whether a packet is early or late.
     counts: Vec<u64>,
     early_beyond_pkts: u64,
     late_beyond_pkts: u64,
@@ -113,8 +113,8 @@ impl DensityMeter {
         }
     }
 
-    /// Adds an arrival. Returns false if the arrival is not measured: it is a duplicate, its number was given up, or
-    /// its number is `u64::MAX`.
+    /// Adds an arrival. Returns false if the arrival is not measured, because it is a duplicate, its number was given
+    /// up, or its number is `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX || !self.indices.insert(seq) {
@@ -127,12 +127,12 @@ impl DensityMeter {
         true
     }
 
-    /// Counts an arrival that `arrive` refused because it is late beyond the threshold, not because it is a duplicate.
+    /// Counts an arrival that `arrive` refused because it is late beyond the threshold.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
 
-    /// RD of all arrivals so far.
+    /// Returns the RD of all arrivals so far.
     pub fn finish(mut self) -> Density {
         while !self.window.is_empty() {
             self.leave();

@@ -4,7 +4,7 @@
 use crate::obvious::{self, Discarding, Overflowing};
 use crate::{Arrival, BufferDensity, Density, DensityMeter, Late, Meter, Reordering, Settings, Verdict};
 
-/// Payload of each packet in the tables of RFC 4737.
+/// The payload of each packet in the tables of RFC 4737.
 const LEN_BYTES: u32 = 100;
 
 fn thresholds(pkts: u32) -> Settings {
@@ -36,7 +36,7 @@ fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reorder
     (verdicts, meter.finish(Some(numbers.len() as u64)))
 }
 
-/// Asserts that the verdicts agree with the table's column NextExp (section 3.3): a packet is reordered exactly if its
+/// Asserts that the verdicts agree with the table's column NextExp (section 3.3). A packet is reordered exactly if its
 /// number is below NextExp.
 fn assert_next_exp(numbers: &[u64], next_exp: &[u64], verdicts: &[Verdict]) {
     for ((s, next), verdict) in numbers.iter().zip(next_exp).zip(verdicts) {

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reordering extent, late time and byte offset of RFC 4737, sections 4.2 to 4.4.
+//! The reordering extent, late time and byte offset of RFC 4737, sections 4.2 to 4.4.
 
 use crate::density::count;
 
-/// Reordering extent: the number of arrivals from the first packet that overtook a packet to the packet itself (RFC
-/// 4737, section 4.2). For packet i the extent is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\].
-/// Packets in order have no extent.
+/// The number of arrivals from the first packet that overtook a packet to the packet itself (RFC 4737, section 4.2).
+/// For packet i the reordering extent is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\]. Packets in
+/// order have no extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
     /// Pairs of an extent and the number of reordered packets with this extent. The list is sorted by extent, and
     /// contains only extents that occur.
     /// Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
-    /// Sum of the extents of all reordered packets.
+    /// The sum of the extents of all reordered packets.
     pub sum_pkts: u64,
-    /// Largest extent. None: no packet is reordered.
+    /// The largest extent. None means that no packet is reordered.
     pub max_pkts: Option<u32>,
 }
 
 impl Extents {
-    /// Mean extent. None: no packet is reordered.
+    /// Returns the mean extent. None means that no packet is reordered.
     pub fn mean_pkts(&self) -> Option<f64> {
         let pkts: u64 = self.counts.iter().map(|c| c.1).sum();
         (pkts > 0).then(|| self.sum_pkts as f64 / pkts as f64)
     }
 }
 
-/// Late time: the time from the arrival of the first packet that overtook a packet to the arrival of the packet itself
-/// (RFC 4737, section 4.3), DstTime(i) - DstTime(i - e).
+/// The time by which a packet arrived after the first packet that overtook it (RFC 4737, section 4.3). The late time of
+/// packet i is DstTime(i) - DstTime(i - e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateTimes {
-    /// Number of reordered packets for which DstTime(i) and DstTime(i - e) are known.
+    /// The number of reordered packets for which DstTime(i) and DstTime(i - e) are known.
     pub pkts: u64,
-    /// Sum of the late times of the `pkts` packets.
+    /// The sum of the late times of the `pkts` packets.
     pub sum_ns: i128,
-    /// Largest late time. None: no late time is known.
+    /// The largest late time. None means that no late time is known.
     pub max_ns: Option<i64>,
 }
 
 impl LateTimes {
-    /// Mean late time. None: no late time is known.
+    /// Returns the mean late time. None means that no late time is known.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_ns as f64 / self.pkts as f64)
     }
@@ -51,21 +51,21 @@ impl LateTimes {
     }
 }
 
-/// Byte offset: the payload of packets that were sent after a reordered packet but arrived before it. The receiver must
-/// store this payload until the reordered packet arrives (RFC 4737, section 4.4). The byte offset is the sum of the
-/// payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
+/// The payload of packets that were sent after a reordered packet but arrived before it. The receiver must store this
+/// payload until the reordered packet arrives (RFC 4737, section 4.4). The byte offset is the sum of the payloads of
+/// all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
-    /// Number of reordered packets.
+    /// The number of reordered packets.
     pub pkts: u64,
-    /// Sum of the byte offsets of all reordered packets.
+    /// The sum of the byte offsets of all reordered packets.
     pub sum_bytes: u128,
-    /// Largest byte offset. None: no packet is reordered.
+    /// The largest byte offset. None means that no packet is reordered.
     pub max_bytes: Option<u64>,
 }
 
 impl ByteOffsets {
-    /// Mean byte offset. None: no packet is reordered.
+    /// Returns the mean byte offset. None means that no packet is reordered.
     pub fn mean_bytes(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_bytes as f64 / self.pkts as f64)
     }

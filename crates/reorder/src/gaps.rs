@@ -1,61 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Discontinuities (RFC 4737, section 3.4), and the gaps between reordering discontinuities (section 4.5).
+//! The discontinuities of RFC 4737, section 3.4, and the gaps between reordering discontinuities (section 4.5).
 //!
 //! A packet is a sequence discontinuity if its number skips numbers that are missing. If a packet with a skipped number
 //! arrives later, the discontinuity becomes a *reordering* discontinuity. The RFC leaves one case open: reordering
-//! discontinuities may become known in another order than that of their arrival. In 1, 4, 7, 6, 2, for example, packet
-//! 7 becomes known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance
-//! between *successive* discontinuities, and later as the distance between discontinuities that become known one after
-//! the other. This module sorts discontinuities by their own arrival, whenever they become known. Owing to this order,
-//! gaps are never negative, and no gap is omitted. The example has one gap, of length 1.
+//! discontinuities may become known in another order than they arrive. In 1, 4, 7, 6, 2, for example, packet 7 becomes
+//! known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance between
+//! *successive* discontinuities, and later as the distance between discontinuities that become known one after the
+//! other. This module sorts discontinuities by their own arrival, whenever they become known. With this order, gaps are
+//! never negative, and no gap is omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
-/// Number of the most recent discontinuities that are checked one by one, before the older ones are searched.
+/// The number of the most recent discontinuities that are checked one by one, before the older ones.
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities, as sums and maxima.
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Number of packets that skipped missing sequence numbers. The packets with the skipped numbers may be lost or
+    /// The number of packets that skipped missing sequence numbers. The packets with the skipped numbers may be lost or
     /// late.
     pub sequence_discontinuities: u64,
-    /// Number of packets that were the first to overtake some reordered packet.
+    /// The number of packets that were the first to overtake some reordered packet.
     pub reordering_discontinuities: u64,
-    /// Number of gaps: the number of reordering discontinuities minus 1, but at least 0. (The RFC gives the first
-    /// discontinuity a gap of 0; this crate does not count that gap.)
+    /// The number of gaps: the number of reordering discontinuities minus 1, but at least 0. The RFC gives the first
+    /// discontinuity a gap of 0, which this crate does not count.
     pub gaps: u64,
-    /// Sum of the gaps, in arrivals.
+    /// The sum of the gaps, in arrivals.
     pub sum_pkts: u64,
-    /// Longest gap. None: there are no gaps.
+    /// The longest gap. None means that there are no gaps.
     pub max_pkts: Option<u64>,
-    /// Number of gaps for which the times of both ends are known.
+    /// The number of gaps for which the times of both ends are known.
     pub timed_gaps: u64,
-    /// Sum of the timed gaps, in ns.
+    /// The sum of the timed gaps, in ns.
     pub sum_ns: i128,
-    /// Longest timed gap, in ns. None: no gap has both times.
+    /// The longest timed gap, in ns. None means that no gap has both times.
     pub max_ns: Option<i64>,
 }
 
 impl Gaps {
-    /// Mean gap, in arrivals. None: there are no gaps.
+    /// Returns the mean gap, in arrivals. None means that there are no gaps.
     pub fn mean_pkts(&self) -> Option<f64> {
         (self.gaps > 0).then(|| self.sum_pkts as f64 / self.gaps as f64)
     }
 
-    /// Mean gap in time. None: no gap has both times.
+    /// Returns the mean gap in time. None means that no gap has both times.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.timed_gaps > 0).then(|| self.sum_ns as f64 / self.timed_gaps as f64)
     }
 }
 
-/// Position of a packet among the arrivals.
+/// The position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Number of earlier arrivals; duplicates do not count.
+    /// The number of earlier arrivals, without duplicates.
     pub index: u64,
-    /// Time of arrival, if known.
+    /// The time of arrival, if known.
     pub t_ns: Option<i64>,
 }
 
@@ -63,9 +63,9 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, `leaps` is false
-    /// for the first arrival, because this arrival may have skipped no number. Later packets may nevertheless be late
-    /// relative to the first arrival.
+    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, the first arrival
+    /// may have skipped no number, so its `leaps` is false. Later packets may nevertheless be late relative to the
+    /// first arrival.
     leaps: bool,
     reorders: bool,
 }
@@ -81,8 +81,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that skipped missing numbers. If `leaps` is false, it is not certain that the packet skipped
-    /// numbers. `lowest` is the smallest number that may still arrive.
+    /// Adds a packet that skipped missing numbers. `leaps` tells whether the packet certainly skipped numbers. `lowest`
+    /// is the smallest number that may still arrive.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();

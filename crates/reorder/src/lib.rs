@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. All metrics are
+//! The metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. All metrics are
 //! computed while packets arrive.
 //!
 //! ```

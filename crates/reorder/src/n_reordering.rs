@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! n-reordering of RFC 4737, section 5.
+//! The n-reordering of RFC 4737, section 5.
 //!
-//! Packet i is n-reordered if at least n packets arrived before it, and each of the n packets directly before it has a
-//! larger number (section 5.3). The share of n-reordered packets is relative to all received packets (Definition 2: m /
-//! l). The program in the RFC's Appendix A, however, divides by l - n. In the second program of the RFC, `l` has the
-//! wrong scope, so this program only finds 1-reordering.
+//! Packet i is n-reordered if at least n packets arrived before it, and each of the last n has a larger number (section
+//! 5.3). The share of n-reordered packets is relative to all received packets (Definition 2: m / l). The program in the
+//! RFC's Appendix A, however, divides by l - n. In the second program of the RFC, `l` has the wrong scope, so this
+//! program only finds 1-reordering.
 
 use crate::density::count;
 use crate::settings::Settings;
@@ -18,13 +18,13 @@ pub struct NReordering {
     /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
-    /// For each degree from 1 on, the number of packets with this degree. A packet's degree is the number of larger
-    /// numbers directly before it, limited to n_max.
+    /// The number of packets with each degree, from degree 1 on. A packet's degree is the number of larger numbers
+    /// directly before it, limited to n_max.
     degrees: Vec<u64>,
 }
 
 impl NReordering {
-    /// Creates counters for n = 1 to n_max; n_max is at most 65,536.
+    /// Creates counters for n = 1 to n_max, which is at most 65,536.
     pub fn new(n_max: u32) -> Self {
         let n_max = n_max.min(Settings::MOST_N) as usize;
         Self { n_max, last: vec![0; n_max.next_power_of_two()], pkts: 0, degrees: Vec::new() }

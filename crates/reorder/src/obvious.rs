@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Slow implementations of the metrics that follow the definitions directly. Property tests use these implementations
-//! as the reference.
+//! Slow implementations of the metrics, directly from the definitions. Property tests use these implementations as the
+//! reference.
 
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The received packets (first copies that are not too late), and the numbers of all other arrivals.
+/// The received packets, which are first copies that are not too late, and the numbers of all other arrivals.
 #[derive(Debug, Default, PartialEq)]
 pub struct Judged {
     pub received: Vec<Arrival>,
-    /// All arrivals except recognised duplicates: first copies, and arrivals that are too late.
+    /// All arrivals except recognised duplicates: the first copies, and the arrivals that are too late.
     pub undoubled: Vec<u64>,
     pub duplicate_pkts: u64,
     pub too_late_pkts: u64,
@@ -37,28 +37,28 @@ pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     judged
 }
 
-/// Whether packet i is reordered (RFC 4737, section 3.3).
+/// Returns whether packet i is reordered (RFC 4737, section 3.3).
 pub fn reordered(s: &[Arrival], i: usize) -> bool {
     s[..i].iter().any(|earlier| earlier.seq > s[i].seq)
 }
 
-/// The smallest j with s\[j\] > s\[i\] (RFC 4737, section 4.2).
+/// Returns the smallest j with s\[j\] > s\[i\] (RFC 4737, section 4.2).
 pub fn first_overtaker(s: &[Arrival], i: usize) -> Option<usize> {
     (0..i).find(|&j| s[j].seq > s[i].seq)
 }
 
-/// Byte offset of packet i (RFC 4737, section 4.4).
+/// Returns the byte offset of packet i (RFC 4737, section 4.4).
 pub fn offset_bytes(s: &[Arrival], i: usize, extent: usize) -> u64 {
     s[i - extent..i].iter().filter(|j| j.seq > s[i].seq).map(|j| u64::from(j.len_bytes)).sum()
 }
 
-/// Indices of the reordering discontinuities in the sequence of arrivals, sorted (RFC 4737, section 4.5).
+/// Returns the indices of the reordering discontinuities in the sequence of arrivals, sorted (RFC 4737, section 4.5).
 pub fn discontinuities(s: &[Arrival]) -> Vec<usize> {
     let found: BTreeSet<usize> = (0..s.len()).filter_map(|i| first_overtaker(s, i)).collect();
     found.into_iter().collect()
 }
 
-/// Lengths of the runs that a reordered packet ended, and the length of the last run (RFC 4737, section 4.6).
+/// Returns the lengths of the runs that a reordered packet ended, and of the last run (RFC 4737, section 4.6).
 pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     let flags: Vec<bool> = (0..s.len()).map(|i| reordered(s, i)).collect();
     let mut runs: Vec<u64> = flags.split(|&reordered| reordered).map(|run| run.len() as u64).collect();
@@ -66,21 +66,22 @@ pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     (runs, last)
 }
 
-/// Number of n-reordered packets (RFC 4737, section 5.3). Indices begin at 0, so i >= n is necessary for n packets to
-/// precede packet i.
+/// Returns the number of n-reordered packets (RFC 4737, section 5.3). The indices begin at 0, so i >= n is necessary
+/// for n packets to precede packet i.
 pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }
 
-/// Displacements of RFC 5236, section 3, without thresholds. The receive indices are the received numbers, sorted.
+/// Returns the displacements of RFC 5236, section 3, without thresholds. The receive indices are the received numbers,
+/// sorted.
 pub fn displacements(numbers: &[u64]) -> Vec<i32> {
     let mut indices = numbers.to_vec();
     indices.sort_unstable();
     indices.iter().zip(numbers).map(|(&index, &s)| (index as i64 - s as i64) as i32).collect()
 }
 
-/// Buffer occupancies of RFC 5236, section 3, without a threshold and without losses: after each arrival, the number of
-/// received packets above the smallest missing number.
+/// Returns the buffer occupancy after each arrival, without a threshold and without losses (RFC 5236, section 3). The
+/// occupancy is the number of received packets above the smallest missing number.
 pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     let after = |i: usize| {
         let here: BTreeSet<u64> = numbers[..=i].iter().copied().collect();
@@ -90,14 +91,14 @@ pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     (0..numbers.len()).map(after).collect()
 }
 
-/// Result of the pseudo-code in RFC 5236, section 7.1.
+/// The result of the pseudo-code in RFC 5236, section 7.1.
 #[derive(Debug, Default, PartialEq)]
 pub struct StayBack {
     pub counts: BTreeMap<i32, u64>,
-    /// Number of packets that were discarded as too early when they left the window.
+    /// The number of packets that were discarded as too early when they left the window.
     pub early_pkts: u64,
     pub late_pkts: u64,
-    /// Arrivals with a number that is below the receive index, or that is already in the window or the buffer.
+    /// The arrivals whose number is below the receive index, or is already in the window or the buffer.
     pub refused_pkts: u64,
 }
 
@@ -109,7 +110,7 @@ pub enum Discarding {
     AsInTheRfc,
 }
 
-/// The pseudo-code of RFC 5236, section 7.1, step by step.
+/// Runs the pseudo-code of RFC 5236, section 7.1, step by step.
 pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> StayBack {
     let mut out = StayBack::default();
     let (mut window, mut buffer): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
@@ -157,16 +158,16 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
 }
 
 /// Whether the full buffer stores an early arrival that is still early after the expected number has moved. The RFC's
-/// buffer drops such an arrival (see `buffer.rs`).
+/// buffer drops this arrival (see `buffer.rs`).
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,
     AsInTheRfc,
 }
 
-/// The pseudo-code of RFC 5236, section 7.2, step by step. Returns two values: the occupancy after each counted
-/// arrival, and the number of early arrivals that found the buffer full and were still early after the expected number
-/// had moved.
+/// Runs the pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy after each counted arrival, and a
+/// number of early arrivals. These arrivals found the buffer full, and were still early after the expected number had
+/// moved.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);

@@ -6,7 +6,7 @@ use crate::{Arrival, Meter, Reordering, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Packets that are sent in order, delayed by a jitter of their own, and sorted by arrival; some are lost, and some are
+/// Packets that are sent in order, delayed by random jitter, and sorted by arrival. Some packets are lost, and some are
 /// duplicated.
 fn jittered(most_pkts: usize) -> impl Strategy<Value = Vec<Arrival>> {
     let packet = (0u32..40, 0u32..20, 0u32..60, 1u32..1500);

@@ -4,10 +4,10 @@
 const CHUNK_BITS: u32 = 4;
 const BLOCK_BITS: u32 = 8;
 const GROUP_BITS: u32 = 12;
-/// Three ratios that are all 16: blocks per group, chunks per block, and numbers per chunk.
+/// The number of blocks per group, of chunks per block, and of numbers per chunk.
 const FAN: usize = 16;
 const LEAST_BLOCKS: usize = 4;
-/// Value of the field `number` of a block or group that contains no packet.
+/// The value of the field `number` of a block or group that contains no packet.
 const NONE: u64 = u64::MAX;
 
 /// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. The blocks are stored in
@@ -19,13 +19,13 @@ pub struct Recent {
     blocks: Vec<Block>,
     groups: Vec<Group>,
     window: u64,
-    /// Smallest and largest number that was the first to enter its block.
+    /// The smallest and largest number that was the first to enter its block.
     ends: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Clone)]
 struct Block {
-    /// Number of the block: a packet's number divided by 256.
+    /// The number of the block, which is a packet's number divided by 256.
     number: u64,
     bytes: u64,
     arrived: [u64; 4],
@@ -35,7 +35,7 @@ struct Block {
 
 #[derive(Debug, Clone)]
 struct Group {
-    /// Number of the group: a packet's number divided by 4096.
+    /// The number of the group, which is a packet's number divided by 4096.
     number: u64,
     bytes: u64,
 }
@@ -48,7 +48,7 @@ impl Recent {
         empty
     }
 
-    /// Whether the number `seq` has arrived. `seq` must be in the window.
+    /// Returns whether the number `seq` has arrived. `seq` must be in the window.
     #[inline]
     pub fn contains(&self, seq: u64) -> bool {
         let block = &self.blocks[self.block_place(seq)];
@@ -71,7 +71,7 @@ impl Recent {
         self.groups[group].bytes += u64::from(len_bytes);
     }
 
-    /// Payload bytes of all arrivals with the numbers `seq + 1 ..= largest`.
+    /// Returns the payload bytes of all arrivals with the numbers `seq + 1 ..= largest`.
     #[inline]
     pub fn bytes_above(&self, seq: u64, largest: u64) -> u64 {
         let mut sum = 0;
@@ -149,7 +149,7 @@ impl Block {
         Self { number: NONE, bytes: 0, arrived: [0; 4], chunk_bytes: [0; FAN], len_bytes: [[0; FAN]; FAN] };
 }
 
-/// Index of the chunk in its block, and index of the number in its chunk.
+/// Returns the index of the chunk in its block, and the index of the number in its chunk.
 #[inline]
 fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
@@ -166,7 +166,7 @@ const STEP: [u64; 2 * FAN - 1] = {
     step
 };
 
-/// Sum of the entries after the index `at`. All sixteen entries are added, each after a mask from a table is applied,
+/// Returns the sum of the entries after the index `at`. All sixteen entries are added, each with a mask from a table,
 /// so that there is no branch. With a loop, this function caused 1.1 of the 5.4 million mispredicted branches of
 /// `examples/speed` (callgrind, 100,000 packets). A condition instead of the loop caused as many mispredictions,
 /// because the compiler turned the condition into a loop.
@@ -187,8 +187,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each move inserts a number that lies some distance ahead of or behind the largest number. The last value of
-        /// a move is the packet's size in bytes.
+        /// Each move inserts a number that lies some distance ahead of or behind the largest number. The last
+        /// value of a move is the packet's size in bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

@@ -8,51 +8,52 @@ use crate::gaps::Gaps;
 use crate::runs::Runs;
 use crate::settings::Settings;
 
-/// Metrics of one sequence of packets. Fields contain counts. Methods return shares and means, or None if nothing was
-/// counted.
+/// The metrics of one sequence of packets. The fields contain counts. The methods return shares and means, or None if
+/// nothing was counted.
 ///
 /// The counts add up: arrived = received + duplicate + too late + outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reordering {
     /// The settings of the meter.
     pub settings: Settings,
-    /// Number of all arrivals.
+    /// The number of all arrivals.
     pub arrived_pkts: u64,
     /// Number of first copies, which are the packets that RFC 4737 analyses (section 3.6).
     /// Implements RFC 4737, 5.2 (received packets).
     pub received_pkts: u64,
-    /// Payload of the received packets, in bytes.
+    /// The payload of the received packets, in bytes.
     pub received_bytes: u64,
-    /// Number of arrivals that are further copies of a received packet.
+    /// The number of arrivals that are further copies of a received packet.
     pub duplicate_pkts: u64,
-    /// Number of arrivals whose sequence number is below the largest one so far by more than the loss-waiting window.
-    /// RFC 4737 counts packets that arrive outside the loss-waiting window as lost. Among too-late arrivals, duplicates
-    /// cannot be recognised.
+    /// The number of arrivals below the largest number so far by more than the loss-waiting window. RFC 4737 counts
+    /// packets that arrive outside the loss-waiting window as lost. Among too-late arrivals, duplicates cannot be
+    /// recognised.
     pub too_late_pkts: u64,
-    /// Number of arrivals below the first number of the sequence, or with an invalid number.
+    /// The number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// Number of packets sent, if it was given. Without a given number, this is the number of sequence numbers from the
-    /// first to the largest received.
+    /// The number of packets sent, if it was given. Without a given number, this is the number of sequence numbers from
+    /// the first to the largest received.
     pub expected_pkts: u64,
-    /// expected - received. If more packets were received than the given number of sent packets, that number is wrong,
-    /// and the value is 0.
+    /// The number of lost packets: expected - received. The value is 0 if more packets were received than the given
+    /// number of sent packets.
     pub lost_pkts: u64,
-    /// First number of the sequence: the number in the settings, or else the smallest number received. None: nothing
-    /// was received.
+    /// The first number of the sequence: the number in the settings, or else the smallest number received. None means
+    /// that nothing was received.
     pub first_seq: Option<u64>,
-    /// Largest number received. None: nothing was received.
+    /// The largest number received. None means that nothing was received.
     pub last_seq: Option<u64>,
-    /// Number of packets that arrived after a packet with a larger number (RFC 4737, section 3.3).
+    /// The number of packets that arrived after a packet with a larger number (RFC 4737, section 3.3).
     pub reordered_pkts: u64,
-    /// Reordering extents (RFC 4737, section 4.2).
+    /// The reordering extents (RFC 4737, section 4.2).
     pub extent: Extents,
-    /// Late times (RFC 4737, section 4.3).
+    /// The late times (RFC 4737, section 4.3).
     pub late_time: LateTimes,
-    /// Byte offsets (RFC 4737, section 4.4). Empty if no arrival has payload, because the lengths are then unknown.
+    /// The byte offsets (RFC 4737, section 4.4). The statistics are empty if no arrival has payload, because the
+    /// lengths are then unknown.
     pub byte_offset: ByteOffsets,
-    /// Gaps (RFC 4737, section 4.5).
+    /// The gaps (RFC 4737, section 4.5).
     pub gaps: Gaps,
-    /// Runs (RFC 4737, section 4.6).
+    /// The runs (RFC 4737, section 4.6).
     pub runs: Runs,
     /// (n, number of n-reordered packets) for n = 1..=n_max (RFC 4737, section 5).
     /// Implements RFC 4737, 5.4 (histogram of n-reordering).

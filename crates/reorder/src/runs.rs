@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reordering-free runs of RFC 4737, section 4.6.
+//! The reordering-free runs of RFC 4737, section 4.6.
 
 /// The RFC's counters. A run is a sequence of packets in order, and a reordered packet ends it. Its length may be 0. As
 /// in the RFC, the last run of the sequence, which no packet ended, counts in `p` and `a`, but not in `x` and `q`.
 /// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {
-    /// p: number of packets.
+    /// p, the number of packets.
     pub pkts: u64,
-    /// a: number of packets in order.
+    /// a, the number of packets in order.
     pub in_order_pkts: u64,
-    /// x: number of runs that a reordered packet ended.
+    /// x, the number of runs that a reordered packet ended.
     pub runs: u64,
-    /// q: sum of the squared lengths of the runs that have ended.
+    /// q, the sum of the squared lengths of the runs that have ended.
     pub squares: u128,
-    /// r: length of the last run of the sequence.
+    /// r, the length of the last run of the sequence.
     pub last_pkts: u64,
-    /// Length of the longest run, including the last run of the sequence.
+    /// The length of the longest run, including the last run of the sequence.
     pub max_pkts: u64,
 }
 
@@ -33,7 +33,8 @@ impl Runs {
         (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
     }
 
-    /// q / a, the mean length of the run to which a packet in order belongs. None: no packet is in order.
+    /// Returns q / a, the mean length of the run to which a packet in order belongs. None means that no packet is in
+    /// order.
     pub fn weighted_mean_pkts(&self) -> Option<f64> {
         (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Inputs of a [`Meter`](crate::Meter): settings and arrivals.
 
-/// Thresholds and limits of the metrics, in packets. The settings bound the memory of a [`Meter`](crate::Meter),
+/// The thresholds and limits of the metrics, in packets. The settings bound the memory of a [`Meter`](crate::Meter),
 /// however many packets arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -33,11 +33,11 @@ pub struct Settings {
 /// The constants below are upper limits of the settings. A `Meter` reduces larger values to these limits. Callers
 /// should therefore refuse values above these limits.
 impl Settings {
-    /// Limit of both thresholds, because displacements are `i32`.
+    /// The limit of both thresholds, because displacements are `i32`.
     pub const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
-    /// Limit of the loss-waiting window. With a window of this size, a `Meter` needs 80 to 160 MB.
+    /// The limit of the loss-waiting window. With a window of this size, a `Meter` needs 80 to 160 MB.
     pub const MOST_LOSS_WINDOW_PKTS: u32 = 1 << 24;
-    /// Limit of `n_max`.
+    /// The limit of `n_max`.
     pub const MOST_N: u32 = 1 << 16;
 }
 
@@ -68,7 +68,7 @@ pub struct Arrival {
     /// Time of arrival, if known. It is needed only for late times and for gaps in time.
     /// Implements RFC 4737, 4.3.2 (time of arrival).
     pub t_ns: Option<i64>,
-    /// Payload in bytes. Only byte offsets need the payload.
+    /// The payload in bytes. Only byte offsets need the payload.
     pub len_bytes: u32,
 }
 

@@ -16,12 +16,12 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// Creates the state for fields with `bits` bits, 8 to 64. None: the number of bits is not supported.
+    /// Creates the state for fields with `bits` bits, 8 to 64. None means that the number of bits is not supported.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }
 
-    /// Unwraps the number in a field; bits of `field` above the field's width are ignored.
+    /// Unwraps the number in a field. Bits of `field` above the field's width are ignored.
     ///
     /// The low bits of the result are those of the field. The first number is placed 2^16 cycles above 0. If the field
     /// has 48 bits or more, it is placed one cycle above 0. Packets that were sent before the first arrival, and before
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Unwrapped numbers, minus the first unwrapped number.
+    /// Returns the unwrapped numbers, minus the first unwrapped number.
     fn steps(bits: u32, fields: &[u64]) -> Vec<i64> {
         let mut unwrap = Unwrap::new(bits).unwrap();
         let numbers: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();

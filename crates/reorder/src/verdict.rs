@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Facts about an arrival that are known immediately.
+//! The facts about an arrival that are known immediately.
 
-/// Class of an arrival according to RFC 4737. (The displacement of RFC 5236 is known only after D_T further arrivals.)
+/// The class of an arrival according to RFC 4737. The displacement of RFC 5236 is known only after D_T further
+/// arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// No earlier arrival has a larger number.
@@ -21,14 +22,15 @@ pub enum Verdict {
 /// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
-    /// Number of arrivals since the first packet that overtook this packet, including that packet (RFC 4737, section
-    /// 4.2).
+    /// The number of arrivals since the first packet that overtook this packet, including that packet (RFC 4737,
+    /// section 4.2).
     pub extent_pkts: u32,
-    /// Time since the first packet that overtook this packet arrived (section 4.3). None: the arrival time of this
-    /// packet, or of the first packet that overtook it, is not known.
+    /// The time since the first packet that overtook this packet arrived (section 4.3). None means that the arrival
+    /// time of this packet, or of the first packet that overtook it, is not known.
     pub late_ns: Option<i64>,
-    /// Payload of packets that were sent after this packet but arrived before it (section 4.4).
+    /// The payload of packets that were sent after this packet but arrived before it (section 4.4).
     pub offset_bytes: u64,
-    /// Largest n, up to `n_max`, for which the packet is n-reordered (section 5); 0 = the packet is not n-reordered.
+    /// The largest n, up to `n_max`, for which the packet is n-reordered (section 5). 0 means that the packet is not
+    /// n-reordered.
     pub n: u32,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summary of a timeline in a few numbers."""
+"""The summary of a timeline in a few numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from leowarp.timeline.unsettled import unsettled
 
 
 def warnings_of(table: pa.Table) -> list[str]:
-    """The warnings in the metadata of a timeline's or routes table.
+    """Return the warnings in the metadata of a timeline's or routes table.
 
-    table: A timeline's or routes table; without metadata, there are no warnings.
+    table: A timeline's or routes table. A table without metadata has no warnings.
     """
     return decode_metadata(table.schema, "warnings") or []
 
 
 def describe(table: pa.Table) -> dict[str, object]:
-    """Contents of a timeline: events, nodes and links by kind, route changes, range of the delays.
+    """Return the contents of a timeline: events, nodes and links by kind, route changes, and delays.
 
     Returns: `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (counted as in `Routes.summary`),
         `routing_entries_changed` (entries in the routing tables of all nodes, after 0), `links_taken_down`,
@@ -55,7 +55,7 @@ def _by_kind(table: pa.Table) -> dict[str, int]:
 
 
 def _route_changes(paths: pa.Table) -> int:
-    """Number of changes from one path to another; changes of both directions at the same instant count as one."""
+    """Return the number of path changes. Changes of both directions at the same instant count as one."""
     on: dict[tuple[str, str], int | None] = {}
     changes = set()
     for row in paths.sort_by("t_ns").to_pylist():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Event tables: events are added in any order and returned as one sorted table."""
+"""The event table of a timeline. Events are added in any order, and returned sorted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINK_DOWN_RANK = len(_ORDER)
 
 
 class LinkKeys(Protocol):
-    """Keys that all plan sections of links with a queue have in common."""
+    """The keys that all plan sections of links with a queue have in common."""
 
     @property
     def overhead_bytes(self) -> int: ...
@@ -43,7 +43,7 @@ class LinkKeys(Protocol):
 
 
 class SteadyLinkKeys(LinkKeys, Protocol):
-    """Keys of links with one rate and one loss ratio, which are constant and equal in both directions."""
+    """The keys of links with a constant rate and a constant loss ratio, equal in both directions."""
 
     @property
     def left_bps(self) -> int | None: ...
@@ -53,22 +53,22 @@ class SteadyLinkKeys(LinkKeys, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkKind:
-    """Properties that links of one kind have in common.
+    """The properties that links of one kind have in common.
 
     kind: isl, gsl or wire.
-    rate_bps: Rate in both directions; None: no rate limit.
-    limit_pkts, limit_bytes: Largest number of waiting packets or bytes per direction.
-    has_own_rate: False if other events set the rate (a measured link takes its rate from a table), or if no event sets
-        it (a wire has no rate).
-    limit_counts_flying: True if the link's limit includes packets in the delay line, as netem's limit does; the plan's
+    rate_bps: The rate in both directions. None means no rate limit.
+    limit_pkts, limit_bytes: The maximum number of waiting packets or bytes per direction.
+    has_own_rate: False if other events set the rate, or if no event sets it. A measured link takes its rate from a
+        table, and a wire has no rate.
+    limit_counts_flying: True if the link's limit includes packets in the delay line, as netem's limit does. The plan's
         limit counts only waiting packets.
-    full_packet_bytes: IP length of a full packet, with which the delay line is converted to a number of packets.
+    full_packet_bytes: The IP length of a full packet, which converts the delay line to a number of packets.
     in_order: False if a packet may overtake others when the delay falls.
-    probe_bytes: Size of the packets with which a channel's delay was measured: this delay includes the packets'
+    probe_bytes: The size of the packets with which a channel's delay was measured. This delay includes the packets'
         transmission time.
-    queue: Queueing discipline before the serialiser of each direction; a fifo has the link's limits and needs no
+    queue: The queueing discipline before the serialiser of each direction. A fifo has the link's limits and needs no
         `queue` event.
-    ecn, queue_parameters: Parameters of this discipline, see `Events.queue`.
+    ecn, queue_parameters: The parameters of this discipline, see `Events.queue`.
     """
 
     kind: str
@@ -90,16 +90,16 @@ class LinkKind:
 
     @staticmethod
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
-        """A link with a queue, one rate and one loss for both directions, from a section of the plan.
+        """Return a link with a queue, and one rate and one loss for both directions, from a section of the plan.
 
-        `kind` is isl or gsl; `on_down` is drain (packets in the queue and in flight still arrive) or drop.
+        `kind` is isl or gsl. `on_down` is drain (packets in the queue and in flight still arrive) or drop.
         """
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
     def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
-        """A link with a queue from a section of the plan; its rates and losses are set separately for each
+        """Return a link with a queue from a section of the plan. Its rates and losses are set separately for each
         direction."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
         if discipline == "netem" and section.queue_bytes is not None:
@@ -121,9 +121,9 @@ class LinkKind:
 
     @staticmethod
     def ideal(plan: Plan, kind: str, on_down: str = "drain", overhead_bytes: int = 0) -> LinkKind:
-        """A link without rate, delay, limit or loss.
+        """Return a link without rate, delay, limit or loss.
 
-        Used for wires between hosts and stations, and where a medium models no link.
+        The link is used for wires between hosts and stations, and where a medium models no link.
         """
         return LinkKind(
             kind=kind,
@@ -135,11 +135,10 @@ class LinkKind:
         )
 
     def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
-        """netem's limit in packets, with which `limit_pkts` packets can wait while the delay line is full: Q + ceil(D
-        R/packet).
+        """Return netem's limit in packets: Q + ceil(D R/packet). With this limit, `limit_pkts` packets can wait while
+        the delay line is full.
 
-        Without a rate no packet ever waits, and netem's limit would only restrict the delay line, so the link gets no
-        limit.
+        Without a rate no packet ever waits, so the link gets no limit.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
         ...                 limit_counts_flying=True)
@@ -159,8 +158,7 @@ class LinkKind:
 
 @dataclass(frozen=True)
 class _Bulk:
-    """Many events of one kind, as columns of equal length, because millions of events as dicts would take too much
-    memory."""
+    """Many events of one kind, as columns of equal length. Millions of events as dicts would take too much memory."""
 
     event: str
     t_ns: pa.Array
@@ -168,11 +166,11 @@ class _Bulk:
 
 
 class Events:
-    """Events of a timeline under construction.
+    """The events of a timeline under construction.
 
-    Events that may number millions (`delays`, `capacity`, `channel`) are added, kept and sorted as columns.
+    Events that may number millions (`delays`, `capacity`, `channel`) are stored and sorted as columns.
 
-    names: Names of all nodes; the methods identify a node by its index in this list.
+    names: The names of all nodes. The methods identify a node by its index in this list.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -182,12 +180,12 @@ class Events:
         self._bulks: list[_Bulk] = []
 
     def node(self, node: int, kind: str) -> None:
-        """Add a node, which exists from time 0; `kind` is satellite, ground, host or router."""
+        """Add a node, which exists from time 0. `kind` is satellite, ground, host or router."""
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Bring a link up, with its rate and loss in both directions; its queue is set only when it comes up for the
-        first time."""
+        """Bring a link up, with its rate and loss in both directions. Its queue is set only when the link comes up for
+        the first time."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
         # Rate and loss are set again each time, because the guest creates the link anew.
@@ -205,16 +203,16 @@ class Events:
                 self.loss(t_ns, sender, receiver, link.loss_ratio)
 
     def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Take a link down; packets in its queue and in flight still arrive or are lost, depending on `on_down` (drain,
+        """Take a link down. Packets in its queue and in flight still arrive or are lost, depending on `on_down` (drain,
         drop)."""
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
-        """Raise netem's limits by the number of packets in the delay line; `longest_ns` has each link's longest delay
+        """Raise netem's limits by the number of packets in the delay line. `longest_ns` has each link's longest delay
         in the run.
 
-        `rate_bps` is the highest rate of the links in `longest_ns` if their rate changes; None: each link's own rate is
-        used.
+        `rate_bps` is the highest rate of the links in `longest_ns` if their rate changes. None means each link's own
+        rate.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):
@@ -223,16 +221,16 @@ class Events:
                 )
 
     def rate(self, t_ns: int, a: int, b: int, rate_bps: int | None) -> None:
-        """From `t_ns` on, direction a>b has this rate in bit/s; None: no rate limit."""
+        """Set the rate of direction a>b in bit/s, from `t_ns` on. None means no rate limit."""
         self._add(t_ns, "rate", a=self._names[a], b=self._names[b], rate_bps=rate_bps)
 
     def loss(self, t_ns: int, a: int, b: int, loss_ratio: float) -> None:
-        """From `t_ns` on, direction a>b loses this share of its packets, each packet independently."""
+        """Set the share of packets that direction a>b loses, from `t_ns` on. Each packet is lost independently."""
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
     def jitter(self, t_ns: int, a: int, b: int, sigma_ns: int, distribution: str) -> None:
-        """From `t_ns` on, direction a>b adds to each packet's delay a random value of mean 0 and this standard
-        deviation (`jitter_tables`)."""
+        """Set the random delay of direction a>b, from `t_ns` on. Its mean is 0, and its standard deviation is
+        `sigma_ns` (`jitter_tables`)."""
         self._add(t_ns, "jitter", a=self._names[a], b=self._names[b], sigma_ns=sigma_ns, distribution=distribution)
 
     def delays(
@@ -244,10 +242,10 @@ class Events:
         *,
         both_ways: bool = True,
     ) -> None:
-        """Set the delays of many links at one instant, equal in both directions (or only for directions a>b if
-        `both_ways` is False).
+        """Set the delays of many links at one instant, equal in both directions. If `both_ways` is False, only the
+        delays of directions a>b are set.
 
-        a, b: int arrays of shape (n,). Ends of each link.
+        a, b: int arrays of shape (n,). The ends of each link.
         delay_ns: int64 array of shape (n,)
         """
         if both_ways:
@@ -262,23 +260,23 @@ class Events:
         self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
 
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
-        """Capacity of direction a>b as a table: the rate is `rate_bps[i]` from `t_ns[i]` on.
+        """Set the capacity of direction a>b as a table. The rate is `rate_bps[i]` from `t_ns[i]` on.
 
-        t_ns: (n,) array of int. Increasing; the first is 0.
+        t_ns: (n,) array of int. The values increase, and the first is 0.
         rate_bps: (n,) array of int. 0 means that nothing is sent. Masked values of a masked array and nulls of an Arrow
-            array mean that there is no rate limit.
+            array mean no rate limit.
         """
         self._table("capacity", a, b, t_ns, rate_bps=pa.array(rate_bps, pa.int64()))
 
     def channel(
         self, a: int, b: int, t_ns: NDArray[np.int64], delay_ns: NDArray[np.int64], loss_ratio: NDArray[np.float64]
     ) -> None:
-        """Delay and loss of direction a>b as a table: row i applies to packets whose transmission begins at or after
-        `t_ns[i]`.
+        """Set the delay and loss of direction a>b as a table. Row i applies to packets whose transmission begins at or
+        after `t_ns[i]`.
 
-        t_ns: (n,) array of int. Increasing; the first is 0.
+        t_ns: (n,) array of int. The values increase, and the first is 0.
         delay_ns: (n,) array of int
-        loss_ratio: (n,) array of float. 0 to 1; 1 loses every packet.
+        loss_ratio: (n,) array of float, 0 to 1. The value 1 loses every packet.
         """
         values = {"delay_ns": pa.array(delay_ns, pa.int64()), "loss_ratio": pa.array(loss_ratio, pa.float64())}
         self._table("channel", a, b, t_ns, **values)
@@ -294,13 +292,13 @@ class Events:
         limit_pkts: int | None = None,
         limit_bytes: int | None = None,
     ) -> None:
-        """Set the queueing discipline before the serialiser of direction a>b; without this event, it is a fifo with the
-        link's limits.
+        """Set the queueing discipline before the serialiser of direction a>b. Without this event, the discipline is a
+        fifo with the link's limits.
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
         ecn: Whether the discipline marks ECN-capable packets instead of dropping them.
-        parameters: Values by name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
-            missing values from the queue's limit.
+        parameters: The values by name (design/interfaces.md, section 13), times in ns and sizes in bytes. The guest
+            derives missing values from the queue's limit.
         """
         self._add(
             0,
@@ -315,10 +313,10 @@ class Events:
         )
 
     def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
-        """From `t_ns` on, a node sends packets for a host to this neighbour.
+        """Set the neighbour to which a node sends packets for a host, from `t_ns` on.
 
-        next_hop: The neighbour; None: the node no longer has a route to the host.
-        path_id: The path to which the route belongs if packets keep their initial path; otherwise None.
+        next_hop: The neighbour. None means that the node no longer has a route to the host.
+        path_id: The path of the route if packets keep their initial path, otherwise None.
         """
         self._add(
             t_ns,
@@ -330,14 +328,14 @@ class Events:
         )
 
     def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
-        """From `t_ns` on, packets from `source` to `destination` leave on this path. `change_id` is the number of the
-        route change; None: this path is not the result of a change."""
+        """Set the path of packets from `source` to `destination`, from `t_ns` on. `change_id` is the number of the
+        route change. None means that this path is not the result of a change."""
         a, b = self._names[source], self._names[destination]
         self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
     def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
-        """The first path of a pair of stations, and all changes of its path, as events between the hosts `source` and
-        `destination`."""
+        """Add the first path of a pair of stations, and all changes of its path. The events are between the hosts
+        `source` and `destination`."""
         numbers = routes.numbers
         for k, t_ns in enumerate(routes.t_ns.tolist()):
             change_id = numbers.change_ids[k][pair]
@@ -345,10 +343,10 @@ class Events:
                 self.path(t_ns, source, destination, numbers.path_ids[k][pair], change_id)
 
     def table(self, metadata: TimelineMetadata) -> pa.Table:
-        """All events that were added, in the order of a timeline.
+        """Return all events that were added, in the order of a timeline.
 
-        Returns: Columns as in `timeline.schema`; sorted by time, within an instant by rank (`_ORDER`), and within a
-            rank in the order of addition.
+        Returns: The columns of `timeline.schema`. Rows are sorted by time, within an instant by rank (`_ORDER`), and
+            within a rank by order of addition.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         # Events that were added as rows come before events that were added as columns. Events with equal time and rank

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on disk: tables with equal content give files with equal bytes."""
+"""Tables on disk. Tables with equal content give files with equal bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leowarp.base import parquetfiles, plainfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table as Parquet (version 2.6, zstd); the bytes depend only on the table and on pyarrow's version.
+    """Write a table as Parquet (version 2.6, zstd). The bytes depend only on the table and on pyarrow's version.
 
     Raises ScenarioError if the path exists and is not a plain file.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing tables of all nodes over time: only entries that change become events."""
+"""The routing tables of all nodes over time. Only entries that change become events."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
 _Entry = tuple[int, int, int | None]
-"""Node, destination host, and path id; the path id is None unless packets keep their initial path."""
+"""The node, the destination host, and the path id. The path id is None unless packets keep their initial path."""
 
 
 class Forwarding:
-    """Next hops of all nodes.
+    """The next hops of all nodes.
 
-    events: Timeline to which the changes are added.
-    host_of: Host that is attached to each node at an end of a path.
-    by_path: Whether packets keep their initial path (``in_flight = "source"``): a node then has one entry for each
-        path. If `by_path` is false, a node has one next hop for each destination.
+    events: The timeline to which the changes are added.
+    host_of: The host that is attached to each node at an end of a path.
+    by_path: Whether packets keep their initial path (``in_flight = "source"``). If so, a node has one entry for each
+        path. Otherwise, a node has one next hop for each destination.
     """
 
     def __init__(self, events: Events, host_of: dict[int, int], *, by_path: bool) -> None:
@@ -29,8 +29,8 @@ class Forwarding:
         self._path_ids: dict[tuple[int, int], int | None] = {}
 
     def attach_hosts(self, pairs: list[tuple[int, int]], between: Mapping[int, int] | None = None) -> None:
-        """Add the entries that never change: the next hop of each source's host, and the next hop of each destination's
-        node to its host.
+        """Add the entries that never change: the next hop of each source's host, and of each destination's node to its
+        host.
 
         between: For a node at an end of a path, the router between this node and its host.
         """
@@ -54,12 +54,12 @@ class Forwarding:
         path_id: int | None,
         after_ns: Sequence[int] | None = None,
     ) -> None:
-        """Send the packets of a pair on a path from `t_ns` on; None: there is no path.
+        """Send the packets of a pair on a path from `t_ns` on. None means that there is no path.
 
-        pair: (int, int). Source and destination: nodes to which the two hosts are attached.
+        pair: (int, int). The source and the destination, which are the nodes to which the two hosts are attached.
         path_id: The path's number among the paths to this destination.
-        after_ns: Time from `t_ns` until each node except the last gets its entry; 0 by default. Until all nodes have
-            the path's entries, no other call may change these entries.
+        after_ns: The time from `t_ns` until each node except the last gets its entry. The default is 0. Until all nodes
+            have the path's entries, no other call may change these entries.
         """
         source, destination = pair
         host = self._host_of[destination]
@@ -89,8 +89,8 @@ class Forwarding:
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
         """Remove all entries whose next hop is over a link that goes down.
 
-        Entries of both directions are removed at the time `t_ns`. Packets that reach a node without an entry have no
-        route (drop cause 4).
+        The entries of both directions are removed at the time `t_ns`. Packets that reach a node without an entry have
+        no route (drop cause 4).
         """
         entries = self._by_link.get(_link(a, b), set())
         # A set is unordered, but events of one instant need a fixed order.

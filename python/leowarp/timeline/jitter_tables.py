@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributions of a random delay, as tables from which netem samples.
+"""The distributions of a random delay, as tables from which netem samples.
 
 netem computes a delay as ``mean + jitter * table[r % size] / 8192``, with `r` from 32 random bits. The table's values
 have 16 bits, so a random delay differs from `mean` by at most 4 times `jitter`. A table has at most 16384 values
 (`tabledist` and `get_dist_table` in Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is
-equally likely: the table is the inverse of the distribution function at the midpoints of 16384 equal shares of
+equally likely. The table is the inverse of the distribution function at the midpoints of 16384 equal shares of
 probability.
 
 The distributions in this module have mean 0 and standard deviation 1, and their values may exceed 4, which is netem's
 limit. The values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to
-the standard deviation times the multiplier. The division keeps all values within the limit, so that no value of the
-tail is clipped.
+the standard deviation times the multiplier. The division keeps all values within the limit, so no value of the tail is
+clipped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class JitterTable:
 
     name: One of `DISTRIBUTIONS`.
     multiplier: netem's jitter divided by the standard deviation.
-    values: int16 array of shape (16384,) or (0,). Ascending. An empty array stands for netem's built-in uniform
+    values: int16 array of shape (16384,) or (0,). The values ascend. An empty array stands for netem's built-in uniform
         distribution from -jitter to +jitter.
     """
 
@@ -58,10 +58,10 @@ class JitterTable:
 
 @cache
 def named_table(name: str) -> JitterTable:
-    """The table of `uniform`, `normal` or `exponential`.
+    """Return the table of `uniform`, `normal` or `exponential`.
 
     A uniform distribution with standard deviation 1 extends from -sqrt(3) to +sqrt(3). The exponential distribution is
-    shifted to mean 0, so it extends from -1 upwards: a delay of mean `delay` is `delay - sigma` plus an exponential
+    shifted to mean 0, so it extends from -1 upwards. A delay of mean `delay` is `delay - sigma` plus an exponential
     value.
 
     >>> named_table("uniform").multiplier, named_table("exponential").least
@@ -86,11 +86,10 @@ def named_table(name: str) -> JitterTable:
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values scaled to mean 0 and standard deviation 1 (computed with division by n, because all values are equally
-    likely).
+    """Return the values scaled to mean 0 and standard deviation 1. The division is by n, because all values are equally
+    likely.
 
-    If all values are equal, the result is nan, and no exception is raised; `jittered.timeline` rejects such values
-    before it calls this function.
+    If all values are equal, the result is nan. `jittered.timeline` rejects equal values before it calls this function.
     """
     # `_in_range` is applied twice: the mean of very small floats is inexact, and the differences from the mean can
     # again be very small.
@@ -100,13 +99,13 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values in another unit, in which their squares are neither infinite nor 0."""
+    """Return the values in a unit in which their squares are neither infinite nor 0."""
     most = np.abs(values).max()
     return values if 1e-100 < most < 1e100 or most == 0 else values / most
 
 
 def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`ENTRIES` values, ascending, with the distribution of the samples. Each value is one of the samples, without
+    """Return `ENTRIES` ascending values with the distribution of the samples. Each value is one of the samples, without
     interpolation."""
     ordered = np.sort(samples)
     # Positions are computed as integers: with floats, a position would be off by one for some numbers of samples.
@@ -115,7 +114,7 @@ def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
-    """The table for values with mean 0 and standard deviation 1.
+    """Return the table for values with mean 0 and standard deviation 1.
 
     The values are rounded so that their sum is exactly 0 (largest remainders), which keeps the mean delay.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of a timeline: all its data except the events."""
+"""The metadata of a timeline: all its data except the events."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.base.metadata import decode_metadata
 
 @dataclass(frozen=True)
 class CodewordSummary:
-    """Outcomes of all codewords of a mobile channel (HARQ), whether or not they carried a packet.
+    """The outcomes of all codewords of a mobile channel (HARQ), whether or not they carried a packet.
 
-    loss_ratio: Share of codewords that were never decoded.
-    decoded_shares: Share of codewords that were decoded after 0, 1, ... retransmissions.
-    first_bits: Bits of a first transmission.
-    symbols_ratio: Number of symbols sent, divided by the number of symbols in first transmissions.
+    loss_ratio: The share of codewords that were never decoded.
+    decoded_shares: The share of codewords that were decoded after 0, 1, ... retransmissions.
+    first_bits: The number of bits in a first transmission.
+    symbols_ratio: The number of symbols sent, divided by the number of symbols in first transmissions.
     """
 
     codewords: int
@@ -32,13 +32,14 @@ class CodewordSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineMetadata:
-    """Metadata of `20-timeline.parquet`; values that are None are not written.
+    """The metadata of `20-timeline.parquet`. Values that are None are not written.
 
-    warnings: Sentences that a user should read before trusting a run of this timeline.
+    warnings: The sentences that a user should read before trusting a run of this timeline.
     slots, outages: The random slots and outages of an access link, as rows with the columns `SLOT_COLUMNS` and
         `OUTAGE_COLUMNS` of `media.access`.
-    jitter_table: Values of the jitter distribution `table`, all equally likely, with mean 0 and standard deviation 1.
-    harq: Outcomes of the codewords of a mobile channel.
+    jitter_table: The values of the jitter distribution `table`, all equally likely, with mean 0 and standard deviation
+        1.
+    harq: The outcomes of the codewords of a mobile channel.
     """
 
     warnings: list[str]
@@ -48,7 +49,7 @@ class TimelineMetadata:
     harq: CodewordSummary | None = None
 
     def values(self) -> dict[str, object]:
-        """The metadata in the form that `encode_metadata` and `table_schema` take."""
+        """Return the metadata in the form that `encode_metadata` and `table_schema` take."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         # Metadata are stored as JSON, so the dataclass is converted to a dict.
         if self.harq is not None:
@@ -57,9 +58,9 @@ class TimelineMetadata:
 
     @classmethod
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
-        """Metadata of a timeline with this schema; a user's timeline without metadata has no warnings.
+        """Return the metadata of a timeline with this schema. A user's timeline without metadata has no warnings.
 
-        Values of missing keys are None, and keys of other tables are ignored.
+        The values of missing keys are None, and keys of other tables are ignored.
 
         Raises TraceError if `harq` does not have the form that this version writes.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network at an instant, rebuilt from a timeline's events as the guest does; used for display and checks."""
+"""The network at an instant, rebuilt from a timeline's events as in the guest."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ _Ends = tuple[str, str]
 
 @dataclass
 class Replay:
-    """State of a network after some of the events.
+    """The state of a network after some of the events.
 
-    nodes: Kind of each node.
-    links: Whether each link is up; the key is the pair of names in the order of the link's first event.
-    delay_ns, rate_bps, sigma_ns, loss_ratio: By direction (sender, receiver), from events or from tables.
-    queue: By direction: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`, `limit_bytes`.
-    next_hop: By (node, destination host, path id); the path id is None unless packets keep their initial path.
-    path_id: By (source host, destination host): the path on which packets leave; None: no path.
+    nodes: The kind of each node.
+    links: Whether each link is up. The key is the pair of names in the order of the link's first event.
+    delay_ns, rate_bps, sigma_ns, loss_ratio: The values of each direction (sender, receiver), from events or from
+        tables.
+    queue: The event's columns `queue, ecn, parameters` (a dict), `limit_pkts`, `limit_bytes` for each direction.
+    next_hop: The next hop by (node, destination host, path id). The path id is None unless packets keep their initial
+        path.
+    path_id: The path on which packets leave, by (source host, destination host). None means no path.
     """
 
     by_path: bool = False
@@ -70,11 +72,12 @@ class Replay:
                 getattr(self, name)[ends] = event[name]
 
     def is_up(self, a: str, b: str) -> bool:
-        """Whether the link between two nodes is up; the order of the names does not matter."""
+        """Return whether the link between two nodes is up. The order of the names does not matter."""
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:
-        """Nodes on a packet's path from host to host, including both hosts; None if the packet does not arrive.
+        """Return the nodes on a packet's path from host to host, including both hosts. None means that the packet does
+        not arrive.
 
         Raises TraceError if the packet would loop.
         """
@@ -108,7 +111,7 @@ class Replay:
 
 
 def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
-    """The network after all events up to and including an instant.
+    """Return the network after all events up to and including an instant.
 
     by_path: Whether nodes forward by path (``in_flight = "source"``), or by destination only.
     """

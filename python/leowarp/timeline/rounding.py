@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`network.delay_rounding` for delays that are inputs, and are not computed from geometry."""
+"""The scenario key `network.delay_rounding`, for delays that are inputs and are not computed from geometry."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Delays = TypeVar("Delays", int, NDArray[np.int64])
 
 
 def rounded_ns(plan: Plan, delay_ns: Delays) -> Delays:
-    """The delay (or delays) for the guest: unchanged, or rounded up to a multiple of 1 ms with ``ceil-ms``.
+    """Return the delay (or delays) for the guest. With ``ceil-ms``, delays are rounded up to a multiple of 1 ms.
 
 
-    The arithmetic is in whole ns: 10.000001 ms become 11 ms, and 10 ms remain 10 ms."""
+    The arithmetic is in whole ns. For example, 10.000001 ms become 11 ms, and 10 ms remain 10 ms."""
     if plan.network.delay_rounding == "ceil-ms":
         # Delays are rounded as in Frederiksen's emulator, which gives netem whole ms on every hop and rounds them up.
         return -(-delay_ns // 1_000_000) * 1_000_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routers in a row between hosts A and B, which chains and measured paths have in common."""
+"""The routers in a row between hosts A and B, for chains and measured paths."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ ENDS = ("A", "B")
 
 
 def routers(hops: int) -> list[str]:
-    """Names of the routers, one more than the number of links."""
+    """Return the names of the routers, one more than the number of links."""
     return [f"r{i}" for i in range(hops + 1)]
 
 
 def row_routes(hops: int, delay_ns: int | None) -> Routes:
-    """The path from the first router to the last one, and back. `delay_ns` is the sum of the delays of all links; None
-    if it is unknown."""
+    """Return the path from the first router to the last one, and back. `delay_ns` is the sum of the delays of all
+    links. None means that the sum is unknown."""
     there = tuple(range(hops + 1))
     return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 
 
 def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
-    """Events of the row at time 0, except for the delays of its links; `routes` is the result of `row_routes`.
+    """Return the events of the row at time 0, except for the delays of its links. `routes` is the result of
+    `row_routes`.
 
-    Nodes are the routers, followed by the hosts of A and B; wires connect the hosts to the first and the last router.
+    The nodes are the routers, followed by the hosts of A and B. Wires connect the hosts to the first and the last
+    router.
 
-    link: Properties of every link between routers.
+    link: The properties of every link between routers.
     """
     events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
     hops = len(routes.nodes) - 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns and events of `20-timeline.parquet`: name, type, unit, meaning. `crates/timeline` has the same columns and
-events in Rust."""
+"""The columns and events of `20-timeline.parquet`: name, type, unit and meaning. `crates/timeline` has the same columns
+and events in Rust."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EVENTS = {
     "route": "`node` sends packets for `destination` to `next_hop` from now on",
     "path": "packets from host `a` to host `b` leave on `path_id` from now on",
 }
-"""Meaning of each event, and the columns that it uses; all other columns are null."""
+"""The meaning of each event, and the columns that it uses. All other columns are null."""
 
 TIMELINE = (
     column("t_ns", pa.int64(), "ns", "time since the run's start", nullable=False),

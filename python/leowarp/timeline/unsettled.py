@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the routing tables of nodes contradict each other while nodes switch to a new path one by one."""
+"""The time during which the routing tables contradict each other, because nodes switch one by one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """Time during which packets of a pair would loop, or would reach a node without a route. Only the routing entries
-    are considered, and not where packets are.
+    """Return the time during which packets of a pair would loop, or would reach a node without a route. The result
+    depends only on the routing entries, and not on where packets are.
 
     table: A timeline's table.
     Returns: `circle_ns` (packets would loop) and `no_entry_ns` (a node has no route), each summed over all ordered

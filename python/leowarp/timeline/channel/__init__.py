@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The radio link to a moving terminal: its fading power, and the delay or loss of each packet under hybrid ARQ.
+"""The radio link to a moving terminal: its fading power, and each packet's delay or loss under hybrid ARQ.
 
     power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
     codewords = outcomes(power, 7.0, Harq(), starts_ns)
 
-This package depends on neither scenarios nor guests: its functions take parameters and return numpy arrays.
+This package depends on neither scenarios nor guests. Its functions take parameters and return numpy arrays.
 """
 
 from leowarp.timeline.channel.environments import environment, environments

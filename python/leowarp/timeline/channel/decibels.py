@@ -9,17 +9,17 @@ import numpy as np
 
 
 def power_ratio(level_db: Any) -> Any:
-    """10^(x/10): the power ratio for a level in dB, float64 of the same shape."""
+    """Return the power ratio for a level in dB, 10^(x/10), as float64 of the same shape."""
     return np.power(10.0, np.asarray(level_db, dtype=np.float64) / 10.0)
 
 
 def amplitude_ratio(level_db: Any) -> Any:
-    """10^(x/20): the amplitude ratio for a level in dB, float64 of the same shape."""
+    """Return the amplitude ratio for a level in dB, 10^(x/20), as float64 of the same shape."""
     return np.power(10.0, np.asarray(level_db, dtype=np.float64) / 20.0)
 
 
 def power_db(ratio: Any) -> Any:
-    """10 log10 of a power ratio; -inf for 0.
+    """Return 10 log10 of a power ratio, or -inf for 0.
 
     >>> float(power_db(100)), float(power_db(0))
     (20.0, -inf)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets of the land-mobile-satellite model: leowarp's own sets (environments.toml, which names the source of
-each number), and the user's sets from a TOML or JSON file of the same form."""
+"""The parameter sets of the land-mobile-satellite model. leowarp's own sets are in environments.toml, which names the
+source of each number. A user's sets are in a TOML or JSON file of the same form."""
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
 """Published probabilities have four digits, so the sum of three of them is off by at most 1.5e-4. The tolerance is
-larger than 1.5e-4, because in some rows two probabilities have only three digits. If the sum's error is within the
-tolerance, the row is divided by its sum."""
+larger than 1.5e-4, because in some rows two probabilities have only three digits."""
 
 STATES_MAX = 127
-"""Largest number of states: a power series stores the state of each sample in one signed byte."""
+"""The largest number of states. A power series stores the state of each sample in one signed byte."""
 
 
 @dataclass(frozen=True)
 class Environment:
     """A Markov chain over states, each with its own Loo distribution.
 
-    name, elevation_deg: Name of the environment, and elevation of the satellite.
+    name, elevation_deg: The name of the environment, and the elevation of the satellite.
     states: The n states.
-    transitions: tuple of n tuples of n floats. Probability of a step from the row's state to the column's state, one
-        step per frame; each row sums to 1.
-    correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None if they are unknown.
-        Correlation distance of the direct signal, length of the slope between two states, shortest length of each
+    transitions: tuple of n tuples of n floats. The probability of a step from the row's state to the column's state,
+        one step per frame. Each row sums to 1.
+    correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats. None means unknown. The correlation
+        distance of the direct signal, the length of the slope between two states, and the shortest length of each
         state.
-    source, note: Publication that gives the numbers, and doubts about these numbers.
+    source, note: The publication that gives the numbers, and doubts about these numbers.
     """
 
     name: str
@@ -70,7 +69,7 @@ class Environment:
 
 
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
-    """Every parameter set in a file, or leowarp's own sets if `path` is None.
+    """Return every parameter set in a file, or leowarp's own sets if `path` is None.
 
     Raises ScenarioError if the file cannot be read, has unknown or missing keys, or has rows that do not sum to 1; also
         if a chain does not reach every state.
@@ -79,7 +78,7 @@ def environments(path: Path | None = None) -> tuple[Environment, ...]:
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """The parameter set of an environment at exactly this elevation. Parameters are not interpolated between two
+    """Return the parameter set of an environment at exactly this elevation. Parameters are not interpolated between two
     elevations.
 
     Raises ScenarioError: For the same reasons as `environments`; also if there is no such set, with a list of the
@@ -109,7 +108,7 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
 
 
 def _listed(known: tuple[Environment, ...]) -> str:
-    """The existing sets, for messages: each name with its elevations."""
+    """Return the existing sets for messages: each name with its elevations."""
     angles: dict[str, list[str]] = {}
     for entry in known:
         angles.setdefault(entry.name, []).append(f"{entry.elevation_deg:g}")
@@ -118,12 +117,12 @@ def _listed(known: tuple[Environment, ...]) -> str:
 
 @cache
 def _ours() -> tuple[Environment, ...]:
-    """leowarp's own sets, read once per process."""
+    """Return leowarp's own sets, read once per process."""
     return _read(OURS)
 
 
 def _read(path: Path) -> tuple[Environment, ...]:
-    """Every set of a TOML or JSON file, checked key by key; TOML unless the name ends in .json."""
+    """Return every set of a TOML or JSON file, checked key by key. The file is TOML unless its name ends in .json."""
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
@@ -144,7 +143,7 @@ def _read(path: Path) -> tuple[Environment, ...]:
 
 
 class _Entry:
-    """One table of the file; each key is checked."""
+    """A table of the file, in which each key is checked."""
 
     def __init__(self, entry: Any, where: str) -> None:
         if not isinstance(entry, dict):
@@ -153,7 +152,7 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
-        """The parameter set of this table; errors name the file, and the set's number and name."""
+        """Return the parameter set of this table. Errors name the file, and the set's number and name."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()
@@ -171,7 +170,7 @@ class _Entry:
         )
 
     def _states(self) -> tuple[Loo, ...]:
-        """Loo's parameters of each state, dB relative to line of sight."""
+        """Return Loo's parameters of each state, in dB relative to line of sight."""
         rows = self.entry.get("states")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise ScenarioError(f"{self.where}: `states` is not a list of tables", _HINT)
@@ -195,7 +194,7 @@ class _Entry:
         return tuple(states)
 
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
-        """The transition probabilities, with each row divided by its sum.
+        """Return the transition probabilities, with each row divided by its sum.
 
         Raises ScenarioError if it is not n rows of n, a row's sum differs from 1 by more than `ROW_SUM_TOLERANCE`, or a
             state is never reached.
@@ -230,7 +229,7 @@ class _Entry:
         return tuple(shares)
 
     def _lengths(self, values: Any, n: int) -> tuple[float, ...]:
-        """Shortest length of each state, m."""
+        """Return the shortest length of each state, in m."""
         if not isinstance(values, list) or len(values) != n:
             raise ScenarioError(f"{self.where}: `state_lengths_m` is not a list of {n} lengths, one a state", _HINT)
         return tuple(self._value(value, "state_lengths_m", 1e-3, 1e6) for value in values)
@@ -247,7 +246,7 @@ class _Entry:
         return value
 
     def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
-        """A required number of a table; it must be within bounds that only a typing error exceeds."""
+        """Return a required number of a table. The number must be within bounds that only a typing error exceeds."""
         if key not in table:
             raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
         return self._value(table[key], key, low, high)
@@ -262,7 +261,7 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-        """Reject an unknown key: otherwise a misspelt key would be ignored, and its value would seem to be missing."""
+        """Reject an unknown key. Otherwise a misspelt key would be ignored, and its value would seem to be missing."""
         for key in table:
             if key not in keys:
                 raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))

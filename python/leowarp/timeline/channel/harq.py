@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hybrid ARQ over a fading channel: the number of retransmissions of each packet, and its arrival time or its loss.
+"""Hybrid ARQ over a fading channel: each packet's number of retransmissions, and its arrival time or its loss.
 
 A packet fills one codeword. The first transmission of a codeword and its retransmissions start at intervals of
-`retransmission_delay_ns`. Each transmission sends some bits of the codeword. A transmission delivers the mutual
-information of its symbols, at the received power during the transmission. The receiver stores the information of all
-transmissions of a codeword. The receiver decodes the codeword when the sum of the information reaches the threshold,
-which is `threshold_ratio` times the number of data bits. If the sum is below the threshold, the receiver requests
-another transmission, at most `retransmissions` times; if the sum is still below after the last one, the packet is lost.
+`retransmission_delay_ns`. A transmission delivers the mutual information of its symbols, at the received power during
+the transmission. The receiver stores the information of all transmissions of a codeword. The receiver decodes the
+codeword when the sum of the information reaches the threshold, which is `threshold_ratio` times the number of data
+bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions` times. If
+the sum is still below after the last transmission, the packet is lost.
 
-- `incremental` (type II): every transmission sends new bits; their information adds up. `Harq.rule` says how the
+- `incremental` (type II): every transmission sends new bits, and their information adds up. `Harq.rule` says how the
   receiver determines the number of new bits. After the whole codeword has been sent, there are no new bits, so the
   receiver gives up.
-- `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
-  add up (maximum ratio combining).
+- `chase` (type I with combining): every transmission repeats the bits of the first one, and their signal-to-noise
+  ratios add up (maximum ratio combining).
 
 The first transmission determines the symbol rate. Without failures, the link sends one codeword per
 `codeword_period_ns`, which is `rate_bps` data bits per second. The first transmission of a codeword takes exactly one
@@ -39,43 +39,43 @@ THRESHOLDS = ("constant", "by-rate")
 
 CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
-"""Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit).
-The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP
-iterations, parity bits in random order. The simulation used QPSK and white noise, with 80 to 250 codewords per point.
-For a failure rate of 1 in 10 instead of one half, the values would be higher by 0.01 to 0.03."""
+"""The accumulated information per data bit at which half of the codewords decode, by code rate. The code rate is data
+bits per sent bit. The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states,
+10 log-MAP iterations, parity bits in random order. The simulation used QPSK and white noise, with 80 to 250 codewords
+per point. For a failure rate of 1 in 10 instead of one half, the values would be higher by 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
-"""Number of codewords computed at once, which limits the memory."""
+"""The number of codewords computed at once, which limits the memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Harq:
-    """Parameters of the link layer.
+    """The parameters of the link layer.
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: Number of data bits in a codeword, and number of its bits after encoding with the mother
-        code. A codeword carries one IP packet of at most data_bits / 8 bytes.
-    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the link's rate without failures
-        in the study that design/lms-harq.md reproduces.
-    retransmissions: Maximum number of retransmissions of a codeword.
-    first_delay_ns, retransmission_delay_ns: Time from the start of the first transmission to its decoding, and from the
-        start of a transmission to the start of the next.
-    threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio` for "constant"; for
-        "by-rate", the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
-    rule: "received", "predicted", "statistics" or "equal". Rule by which the receiver determines the number of bits of
-        the next transmission. The number of bits is the missing information, divided by the information that one bit is
-        expected to deliver. The expected information per bit depends on the expected power. `received` expects the
-        power of the transmission that was just received. `predicted` takes the distribution of the power after
-        `retransmission_delay_ns`, given the power just received; it expects the power exceeded with the target
-        probability. `statistics` expects the power that the channel exceeds with the target probability at any time.
-        Before the first transmission, nothing has been received, so `received` and `predicted` expect the same power as
-        `statistics`. `equal`: the codeword is divided into equal parts, one per transmission.
-    first_target_ratio, target_ratio: Target probability that a codeword can be decoded after the first transmission,
-        and after each later transmission.
-    last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete
+    data_bits, codeword_bits: The number of data bits in a codeword, and the number of its bits after encoding with the
+        mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
+    rate_bps: The data bits per second without retransmissions. The default of 40 Mbit/s is the link's rate without
+        failures in the study that design/lms-harq.md reproduces.
+    retransmissions: The maximum number of retransmissions of a codeword.
+    first_delay_ns, retransmission_delay_ns: The time from the start of the first transmission to its decoding, and the
+        time between the starts of two successive transmissions.
+    threshold_kind: "constant" or "by-rate". The required information per data bit is `threshold_ratio` for "constant".
+        For "by-rate", it is the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
+    rule: "received", "predicted", "statistics" or "equal". The rule by which the receiver determines the number of bits
+        of the next transmission. The number of bits is the missing information, divided by the information that one bit
+        is expected to deliver. The expected information per bit depends on the expected power. `received` expects the
+        power of the transmission that was just received. `predicted` expects the power exceeded with the target
+        probability after `retransmission_delay_ns`, given the power just received. `statistics` expects the power that
+        the channel exceeds with the target probability at any time. Before the first transmission, `received` and
+        `predicted` expect the same power as `statistics`. `equal` divides the codeword into equal parts, one per
+        transmission.
+    first_target_ratio, target_ratio: The target probability that a codeword can be decoded after the first
+        transmission, and after each later transmission.
+    last_sends_rest: Whether the last transmission sends all remaining bits. A packet is lost if it is not complete
         after the last transmission.
-    first_bits: Bits of the first transmission; with None, `rule` determines them.
+    first_bits: The number of bits in the first transmission. None means that `rule` determines this number.
     """
 
     kind: str = "incremental"
@@ -132,17 +132,17 @@ class Harq:
 
     @property
     def codeword_period_ns(self) -> int:
-        """Time between the starts of the first transmissions of two successive codewords, to the nearest ns."""
+        """The time between the starts of the first transmissions of two successive codewords, to the nearest ns."""
         return max(1, round(self.data_bits * 1_000_000_000 / self.rate_bps))
 
     @property
     def packet_bytes(self) -> int:
-        """Length in bytes of the largest IP packet that fits into a codeword."""
+        """The length in bytes of the largest IP packet that fits into a codeword."""
         return self.data_bits // 8
 
     @property
     def longest_ns(self) -> int:
-        """Time by which a power series must extend beyond the start of the last codeword."""
+        """The time by which a power series must extend beyond the start of the last codeword."""
         return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
 
     @property
@@ -153,11 +153,11 @@ class Harq:
 
     @property
     def needed_ratio(self) -> float:
-        """Information per data bit that a receiver requires."""
+        """The information per data bit that a receiver requires."""
         return self.threshold_ratio if self.threshold_kind == "constant" else max(RATIOS_BY_RATE)
 
     def first_transmission_bits(self, snr_db: float, levels: Levels) -> int:
-        """Bits of every codeword's first transmission."""
+        """Return the number of bits in every codeword's first transmission."""
         if self.first_bits is not None:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
@@ -169,8 +169,8 @@ class Harq:
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
     def bit_information(self, level_db: ArrayLike) -> NDArray[np.float64]:
-        """Mean mutual information of a sent bit at this Es/N0; never 0, so that the number of required bits stays
-        finite."""
+        """Return the mean mutual information of a sent bit at this Es/N0. The value is never 0, so that the number of
+        required bits stays finite."""
         bits = mutual_information(self.modulation, power_ratio(level_db)) / BITS_PER_SYMBOL[self.modulation]
         return np.maximum(bits, 1e-30)
 
@@ -181,14 +181,15 @@ class Harq:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Outcomes of n codewords.
+    """The outcomes of n codewords.
 
-    retransmissions: uint8 array of shape (n,). Number of retransmissions of each codeword, 0 to `Harq.retransmissions`.
-    delay_ns: int64 array of shape (n,). Time from the start of the codeword's first transmission until the codeword is
-        decoded or given up.
+    retransmissions: uint8 array of shape (n,). The number of retransmissions of each codeword, 0 to
+        `Harq.retransmissions`.
+    delay_ns: int64 array of shape (n,). The time from the start of the codeword's first transmission until the codeword
+        is decoded or given up.
     lost: bool array of shape (n,)
-    sent_bits: int32 array of shape (n,). Number of bits sent in all transmissions of each codeword.
-    first_bits: Number of bits in the first transmission.
+    sent_bits: int32 array of shape (n,). The number of bits sent in all transmissions of each codeword.
+    first_bits: The number of bits in the first transmission.
     """
 
     retransmissions: NDArray[np.uint8]
@@ -199,16 +200,17 @@ class Outcomes:
 
     @property
     def loss_ratio(self) -> float:
-        """Share of codewords that were never decoded."""
+        """The share of codewords that were never decoded."""
         return float(self.lost.mean())
 
     def decoded_shares(self, most: int) -> list[float]:
-        """Share of all codewords decoded after 0, 1, ... `most` retransmissions; with `loss_ratio` they sum to 1."""
+        """Return the shares of all codewords that were decoded after 0, 1, ... `most` retransmissions. With
+        `loss_ratio`, the shares sum to 1."""
         counts = np.bincount(self.retransmissions[~self.lost], minlength=most + 1)
         return (counts / len(self.lost)).tolist()
 
     def first(self, count: int) -> Outcomes:
-        """The outcomes of the first `count` codewords."""
+        """Return the outcomes of the first `count` codewords."""
         return Outcomes(
             self.retransmissions[:count], self.delay_ns[:count], self.lost[:count], self.sent_bits[:count],
             self.first_bits,
@@ -216,19 +218,19 @@ class Outcomes:
 
     @property
     def symbols_ratio(self) -> float:
-        """Number of symbols sent, divided by the number of symbols in first transmissions."""
+        """The number of symbols sent, divided by the number of symbols in first transmissions."""
         return float(self.sent_bits.mean()) / self.first_bits
 
 
 def outcomes(
     power: PowerSeries, snr_db: float, parameters: Harq, starts_ns: NDArray[np.int64], levels: Levels | None = None
 ) -> Outcomes:
-    """Outcomes of codewords; `starts_ns` has the start of each codeword's first transmission.
+    """Return the outcomes of codewords. `starts_ns` has the start of each codeword's first transmission.
 
     power: The series must extend `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
-    levels: Power levels that the receiver expects; by default the levels of `power` itself.
+    levels: The power levels that the receiver expects. By default, these are the levels of `power` itself.
     Raises ScenarioError if `snr_db` is not a finite number.
     Raises ValueError if the series might end before the last transmission of the last codeword.
     """
@@ -252,8 +254,7 @@ def outcomes(
 
 
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
-    """Power levels expected by a receiver that knows the model of its channel, but not the random numbers of this
-    run."""
+    """Return the power levels that a receiver expects if it knows its channel's model, but not its random numbers."""
     return levels_of_model(
         channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
     )
@@ -282,23 +283,23 @@ class _Looks:
         self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
 
     def information(self) -> _Mean:
-        """Mutual information of one bit as a function of time."""
+        """Return the mutual information of one bit as a function of time."""
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
-        """Ratio of symbol energy to noise as a function of time, as a receiver measures it."""
+        """Return the ratio of symbol energy to noise as a function of time, as a receiver measures it."""
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean of the function `what` over one transmission of each codeword in `who`; the transmission has `bits` bits
-        at the symbol rate of first transmissions."""
+        """Return the mean of the function `what` over one transmission of each codeword in `who`. The transmission has
+        `bits` bits at the symbol rate of first transmissions."""
         # Positions are floats in units of samples, because a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
 
 
 class _Mean:
-    """Means over intervals of a function that is linear between the samples; positions are in units of samples."""
+    """The means over intervals of a function that is linear between the samples. Positions are in units of samples."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
@@ -307,11 +308,12 @@ class _Mean:
         self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
 
     def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means over [begin, begin + length], shape (n,); exact for a function that is linear between samples."""
+        """Return the means over [begin, begin + length], shape (n,). They are exact for a function that is linear
+        between samples."""
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral from the first sample to each position."""
+        """Return the integral from the first sample to each position."""
         k = np.minimum(place.astype(np.intp), len(self._values) - 2)
         f = place - k
         here = self._values[k]
@@ -319,7 +321,7 @@ class _Mean:
 
 
 def _incremental(looks: _Looks, levels: Levels) -> _Columns:
-    """Each transmission sends new bits, and the information adds up (type II).
+    """Return the outcomes if each transmission sends new bits, and the information adds up (type II).
 
     Returns: arrays of shape (n,)
     """
@@ -353,8 +355,8 @@ def _asked(
     left: NDArray[np.float64],
     seen: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Number of bits that the receiver requests: whole symbols, and at most the remaining bits. `seen` is the ratio of
-    energy to noise of the last transmission."""
+    """Return the number of bits that the receiver requests: whole symbols, at most the remaining bits. `seen` is the
+    ratio of energy to noise of the last transmission."""
     harq = looks.harq
     # A packet that is not decoded after the last transmission is lost, so the last transmission should not save bits.
     # If the size of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7
@@ -373,7 +375,7 @@ def _asked(
 
 
 def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Es/N0 that the receiver expects for the next transmission, and from which it computes the number of bits."""
+    """Return the Es/N0 that the receiver expects for the next transmission."""
     seen_db = power_db(seen)
     match looks.harq.rule:
         case "predicted":
@@ -384,8 +386,8 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
-    """Each transmission repeats the bits of the first one, and the energies of all transmissions are added before
-    decoding (maximum ratio combining).
+    """Return the outcomes if each transmission repeats the bits of the first one. The energies of all transmissions are
+    added before decoding (maximum ratio combining).
 
     Returns: The same three arrays as `_incremental`.
     """
@@ -407,7 +409,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
 
 
 def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Information in bits that is required to decode a codeword after `sent` bits were sent."""
+    """Return the information in bits that is required to decode a codeword after `sent` bits were sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
     # Outside the measured rates, np.interp uses the value at the nearest measured rate.
@@ -415,9 +417,9 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
 
 
 _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
-"""Results for each codeword: number of retransmissions, whether it is lost, and number of bits sent."""
+"""The results for each codeword: number of retransmissions, whether it is lost, and number of bits sent."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""Tolerance for rounding of sums of floats, relative to the threshold: a codeword with exactly the required information
-is decoded."""
+"""The tolerance for rounding of sums of floats, relative to the threshold. A codeword with exactly the required
+information is decoded."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HARQ compared with closed forms on steady channels, with a slow and simple implementation on fading channels, and
-with bounds from two extreme cases of fading."""
+"""HARQ compared with closed forms on steady channels, and with a slow and simple implementation on fading channels. The
+loss ratio is also compared with bounds from two extreme cases of fading."""
 
 import math
 
@@ -100,7 +100,7 @@ def test_at_minus_40_db_everything_is_lost():
 
 
 def one_by_one(power, snr_db, harq, start_ns, levels):
-    """The protocol step by step for one codeword; the result is (retransmissions, lost, bits sent)."""
+    """Return the outcome of one codeword, with the protocol step by step, as (retransmissions, lost, bits sent)."""
     symbol_ns = harq.codeword_period_ns / (harq.first_transmission_bits(snr_db, levels) / 2)
     got = sent = 0.0
     energies = []
@@ -175,7 +175,7 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
-"""Bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. For the
+"""The bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. For the
 upper bound, the whole codeword with all its transmissions is in one fade. For the lower bound, the codeword is sent
 twice as a whole in two independent fades, so the lower bound is the square of the upper one. The values are from an
 independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. The loss ratio with real fading
@@ -193,7 +193,7 @@ def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_li
 
 @pytest.fixture(scope="module")
 def found_by_snr():
-    """Outcomes of every 50th codeword in two series of 600 s each."""
+    """Return the outcomes of every 50th codeword in two series of 600 s each."""
     harq = Harq()
     levels = levels_known(LandMobile(), harq)
     by_snr = {}

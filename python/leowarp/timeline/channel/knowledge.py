@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power levels that a receiver expects from its channel: at any time, and one delay after a level that it has
-received."""
+"""The power levels that a receiver expects from its channel, at any time and one delay after a received level."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, 
 from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
-"""A receiver that knows the model has observed the channel over a distance of 10 km, and has learned which levels
-follow each other. Over 10 km, the channel enters each of its states some hundreds of times. For short waves, 10 km
-would need too many samples, so the number of samples limits the distance."""
+"""A receiver that knows the model has observed the channel over a distance of 10 km. The receiver has learned which
+levels follow each other. Over 10 km, the channel enters each of its states some hundreds of times. For short waves, 10
+km would need too many samples, so the number of samples limits the distance."""
 
 LEARNING_SEED = 0
 """The seed of the observed channel differs from the run's seed, because a receiver does not know the run's future
@@ -25,15 +24,15 @@ fading. The seed is the same in every run, so the receiver always requests the s
 situation."""
 
 GROUPS = 64
-"""Number of groups into which samples are sorted by received level, with equal numbers of samples."""
+"""The number of groups into which samples are sorted by received level. The groups have equal numbers of samples."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Power levels that the channel exceeds with the target probability, in dB relative to line of sight.
+    """The power levels that the channel exceeds with the target probability, in dB relative to line of sight.
 
-    first_db, again_db: Levels without knowledge of the present level. `first_db` is for the target probability of first
-        transmissions; `again_db` is for the target probability of later transmissions.
+    first_db, again_db: The levels without knowledge of the present level. `first_db` is for the target probability of
+        first transmissions. `again_db` is for the target probability of later transmissions.
     seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is `seen_db` now, the level
         after one delay exceeds `next_db` with the target probability of later transmissions.
     """
@@ -45,11 +44,11 @@ class Levels:
 
 
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Levels expected by a receiver that has observed a whole power series.
+    """Return the levels that a receiver expects after it has observed a whole power series.
 
-    first_target_ratio, target_ratio: Probabilities that the level is exceeded, for the first and for later
+    first_target_ratio, target_ratio: The probabilities that the level is exceeded, for the first and for later
         transmissions.
-    delay_ns: Time between two transmissions.
+    delay_ns: The time between two transmissions.
     """
     first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
     return Levels(float(first_db), float(again_db), *_followers(power, target_ratio, delay_ns))
@@ -57,8 +56,8 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Levels expected from the model. The levels at any time come from the model's closed form (without slopes between
-    states); the levels after a received level come from a separate power series."""
+    """Return the levels that a receiver expects from the model. The levels at any time come from the model's closed
+    form (without slopes between states). The levels after a received level come from a separate power series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
@@ -80,8 +79,7 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
 def _followers(
     power: PowerSeries, target_ratio: float, delay_ns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each group of received levels in a series: their mean (seen_db), and the level that a receiver expects
-    `delay_ns` later (next_db)."""
+    """Return the mean of each group of received levels (seen_db), and the level expected `delay_ns` later (next_db)."""
     level = power.level_db.astype(np.float64)
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))

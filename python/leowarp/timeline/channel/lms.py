@@ -10,10 +10,10 @@ not of time:
 - the diffuse signal: complex Gaussian of power `multipath_db`, Clarke's Doppler spectrum of width speed / wavelength;
 - between states, the three levels change along a slope of `transition_m`.
 
-Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
+The power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
 because a receiver tracks its phase. The satellite's movement changes only the phase of the direct signal.
 
-A terminal at rest receives the same power during the whole run: its channel is frozen, and another seed corresponds to
+A terminal at rest receives the same power during the whole run. Its channel is frozen, and another seed corresponds to
 another place. A frozen channel is not an error, but its level says nothing about the environment, so
 `power_series(...).frozen` is true.
 """
@@ -38,7 +38,7 @@ from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, plac
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 BLOCK_SAMPLES = 1 << 18
-"""Number of samples computed at once. A block's intermediate arrays take some 20 MB for a run of any length."""
+"""The number of samples computed at once. A block's intermediate arrays take some 20 MB for a run of any length."""
 
 SAMPLES_MAX = 500_000_000
 """500 million samples take 2.5 GB for level and state. If a series would be longer, the speed or the carrier frequency
@@ -49,21 +49,24 @@ FRAMES = ("common", "by-state")
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """Keys of a scenario that describe the channel. If a key is None, its value comes from the environment's parameter
+    """The scenario keys that describe the channel. If a key is None, its value comes from the environment's parameter
     set.
 
     environment, elevation_deg, environments_path: The parameter set, and the user's file if the set is not one of
         leowarp's.
-    speed_m_per_s: Speed of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
-    carrier_hz: Default 2.2 GHz, the band in which the tables were measured.
-    correlation_m, transition_m: Correlation distance of the direct signal, and length of the slope between states.
-    frames: "common" or "by-state". Length of a step of the Markov chain. `common`: the step has the same length in
-        every state, which is the mean of the states' shortest lengths, weighted by the states' shares. With steps of
-        equal length, the states' shares of the distance equal the chain's stationary distribution. The published shares
-        equal this distribution, too. `by-state`: the step in each state is the state's own shortest length, which
+    speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, as of a car on a road
+        between trees.
+    carrier_hz: The carrier frequency. The default is 2.2 GHz, the band in which the tables were measured.
+    correlation_m, transition_m: The correlation distance of the direct signal, and the length of the slope between
+        states.
+    frames: "common" or "by-state". The length of a step of the Markov chain. `common`: the step has the same length in
+        every state. This length is the mean of the states' shortest lengths, weighted by the states' shares. With steps
+        of equal length, the states' shares of the distance equal the chain's stationary distribution. The published
+        shares equal this distribution, too. `by-state`: the step in each state is the state's own shortest length. This
         changes the states' shares of the distance.
-    frame_m: Length of a step. With `common`, this length replaces the weighted mean of the states' shortest lengths.
-    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. With
+    frame_m: The length of a step. With `common`, this length replaces the weighted mean of the states' shortest
+        lengths.
+    samples_per_wavelength: The number of samples per wavelength, or per correlation distance if that is shorter. With
         16 samples, linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
 
@@ -104,18 +107,18 @@ class LandMobile:
 
     @property
     def wavelength_m(self) -> float:
-        """Wavelength in m: speed of light / carrier frequency."""
+        """The wavelength in m: speed of light / carrier frequency."""
         return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
 
     @property
     def doppler_hz(self) -> float:
-        """Largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum is twice as wide."""
+        """The largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum is twice as wide."""
         return self.speed_m_per_s / self.wavelength_m
 
     def model(self) -> Model:
-        """The parameters, completed with the lengths of the environment's parameter set.
+        """Return the parameters, completed with the lengths of the environment's parameter set.
 
-        Lengths that the user sets override the lengths of the parameter set.
+        The lengths that the user sets override the lengths of the parameter set.
 
         Raises ScenarioError if the environment does not exist, or if its parameter set lacks a length that the user did
         not set.
@@ -159,7 +162,7 @@ class LandMobile:
 class Model:
     """An environment in which all lengths have values.
 
-    frames_m: float64 array of shape (states,). Length of a step of the chain in each state.
+    frames_m: float64 array of shape (states,). The length of a step of the chain in each state.
     """
 
     environment: Environment
@@ -169,25 +172,26 @@ class Model:
 
     @property
     def way_shares(self) -> NDArray[np.float64]:
-        """Share of the distance that the terminal spends in each state, shape (states,). At constant speed, this is
+        """The share of the distance that the terminal spends in each state, shape (states,). At constant speed, this is
         also each state's share of the time."""
         weighted = self.environment.state_shares * self.frames_m
         return weighted / weighted.sum()
 
     @property
     def dwells_m(self) -> NDArray[np.float64]:
-        """Mean length of a stay in each state: frame / (1 - Pii); inf for a single state."""
+        """The mean length of a stay in each state: frame / (1 - Pii), or inf for a single state."""
         with np.errstate(divide="ignore"):
             return self.frames_m / (1 - np.diag(self.environment.chain))
 
 
 @dataclass(frozen=True)
 class PowerSeries:
-    """Received power on a uniform grid, relative to line of sight.
+    """The received power on a uniform grid, relative to line of sight.
 
-    spacing_ns: Sample k is at k * spacing_ns; between two samples the power is interpolated.
+    spacing_ns: The spacing of the samples. Sample k is at k * spacing_ns, and the power between two samples is
+        interpolated.
     level_db: float32 array of shape (n,)
-    states: int8 array of shape (n,). Index of the environment's state at each sample.
+    states: int8 array of shape (n,). The index of the environment's state at each sample.
     frozen: Whether the terminal is at rest.
     """
 
@@ -199,26 +203,26 @@ class PowerSeries:
 
     @property
     def duration_ns(self) -> int:
-        """Time from the first sample to the last."""
+        """The time from the first sample to the last."""
         return (len(self.level_db) - 1) * self.spacing_ns
 
     def until(self, t_ns: int) -> PowerSeries:
-        """The samples up to `t_ns`, but at least two samples."""
+        """Return the samples up to `t_ns`, but at least two samples."""
         count = max(2, t_ns // self.spacing_ns + 1)
         return dataclasses.replace(self, level_db=self.level_db[:count], states=self.states[:count])
 
 
 def unfaded(duration_ns: int) -> PowerSeries:
-    """A series without fading: 0 dB throughout, as at line of sight."""
+    """Return a series without fading: 0 dB throughout, as at line of sight."""
     return PowerSeries(max(1, duration_ns), np.zeros(2, np.float32), np.zeros(2, np.int8), ("line of sight",), True)
 
 
 def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -> int:
-    """Sample spacing in ns that resolves both the direct and the diffuse signal; for a terminal at rest, the whole
-    duration.
+    """Return the sample spacing in ns that resolves both the direct and the diffuse signal. For a terminal at rest,
+    this is the whole duration.
 
-    correlation_m: Correlation distance of the direct signal.
-    duration_ns: Upper limit of the spacing.
+    correlation_m: The correlation distance of the direct signal.
+    duration_ns: The upper limit of the spacing.
     """
     if parameters.speed_m_per_s == 0:
         return max(1, duration_ns)
@@ -229,9 +233,9 @@ def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -
 
 
 def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSeries:
-    """The power over at least `duration_ns`; equal parameters and seed give equal series.
+    """Return the power over at least `duration_ns`. Equal parameters and seed give equal series.
 
-    States, direct signal and diffuse signal use separate random streams: a parameter of one of them, such as the frame
+    States, direct signal and diffuse signal use separate random streams. A parameter of one of them, such as the frame
     length, does not change the random numbers of the others.
 
     Raises ScenarioError: For the same reasons as `LandMobile.model`; also if the series would have more than
@@ -262,7 +266,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
 def _blocks(
     parameters: LandMobile, model: Model, step_ns: int, count: int, seed: int
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int8]]]:
-    """Levels (dB, float64) and states (int8) of the grid, in blocks, so that memory does not grow with the run."""
+    """Yield the levels (dB, float64) and states (int8) of the grid in blocks, which limits the memory."""
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
     # The slope at the last change of state may extend half a transition beyond the last sample.

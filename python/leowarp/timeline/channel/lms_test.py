@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The power series compared with the model's closed forms. Tolerances are a few standard errors. For the tolerances,
-each stay in a state counts as one independent sample. Stays have a mean length of 20 m, and the series contains a few
-thousand stays."""
+each stay in a state counts as one independent sample."""
 
 import dataclasses
 

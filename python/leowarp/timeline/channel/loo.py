@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loo's distribution: a direct signal whose level is Gaussian in dB (log-normal), plus a diffuse, Rayleigh one.
+"""Loo's distribution: a direct signal whose level is Gaussian in dB (log-normal), plus a diffuse Rayleigh signal.
 
 C. Loo, "A statistical model for a land mobile satellite link", IEEE Trans. Vehicular Technology 34(3), 1985. With z the
 amplitude of the direct signal, and w a complex Gaussian of mean power 10^(multipath_db / 10):
 
     r = |z + w|,   20 log10 z ~ Normal(mean_db, deviation_db)
 
-All levels are relative to line of sight. A power of 1 (0 dB) is an amplitude of 1.
+All levels are relative to line of sight.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from leowarp.timeline.channel.decibels import power_ratio
 
 @dataclass(frozen=True)
 class Loo:
-    """Loo's three parameters, dB relative to line of sight.
+    """Loo's three parameters, in dB relative to line of sight.
 
-    mean_db, deviation_db: Level of the direct signal.
-    multipath_db: Mean power of the diffuse signal.
-    name: Name of the state that has these parameters.
+    mean_db, deviation_db: The mean and the standard deviation of the direct signal's level.
+    multipath_db: The mean power of the diffuse signal.
+    name: The name of the state that has these parameters.
     """
 
     mean_db: float
@@ -37,13 +37,13 @@ class Loo:
 
     @property
     def mean_power(self) -> float:
-        """Mean power E r^2 = E z^2 + E |w|^2; for the log-normal part, E z^2 = exp(2 m + 2 s^2), where ln z has mean m
-        and standard deviation s."""
+        """The mean power E r^2 = E z^2 + E |w|^2. For the log-normal part, E z^2 = exp(2 m + 2 s^2), where ln z has
+        mean m and standard deviation s."""
         m, s = _NEPERS_PER_DB * self.mean_db, _NEPERS_PER_DB * self.deviation_db
         return math.exp(2 * m + 2 * s * s) + float(power_ratio(self.multipath_db))
 
     def share_below(self, level_db: ArrayLike) -> NDArray[np.float64]:
-        """P(power <= level), same shape as `level_db`.
+        """Return P(power <= level), in the shape of `level_db`.
 
         Given z, the power is a non-central chi-squared variable with two degrees of freedom. The mean over z is
         computed by the trapezoidal rule over +-8 standard deviations, which converges exponentially for a Gaussian.
@@ -65,9 +65,9 @@ class Loo:
 
 
 def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
-    """P(power <= level) over all states, weighted by their shares.
+    """Return P(power <= level) over all states, weighted by their shares.
 
-    shares: array of shape (states,). Shares of time; they sum to 1.
+    shares: array of shape (states,). The shares of time, which sum to 1.
     level_db: array of any shape, dB relative to line of sight
     """
     return sum(
@@ -76,7 +76,7 @@ def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: Arra
 
 
 def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) -> float:
-    """The level, in dB, below which the power stays for this share of the time (0 < share < 1)."""
+    """Return the level, in dB, that the power stays below for this share of the time (0 < share < 1)."""
     from scipy.optimize import brentq
 
     if not 0 < share < 1:

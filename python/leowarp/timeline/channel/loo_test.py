@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loo's distribution compared with its density, with a Monte Carlo simulation of its definition, and with quantiles
-computed by other code."""
+"""Loo's distribution compared with its density, a Monte Carlo simulation, and quantiles computed by other code."""
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ def test_decibels_of_an_amplitude_are_twice_those_of_a_power():
 
 
 def amplitude_density(state, r):
-    """Density of the amplitude r after Loo's equation 6, integrated with the nodes of the tested code.
+    """Return the density of the amplitude r after Loo's equation 6, integrated with the nodes of the tested code.
 
     r / (b0 sqrt(2 pi d0)) times the integral over z of
     1/z exp(-(ln z - mu)^2 / (2 d0) - (r^2 + z^2) / (2 b0)) I0(r z / b0), with 2 b0 the diffuse signal's power.

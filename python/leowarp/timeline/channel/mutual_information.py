@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutual information between sent and received values, bits per symbol, over white Gaussian noise.
+"""The mutual information between sent and received values, in bits per symbol, over white Gaussian noise.
 
 For M equally likely points x of mean energy 1 and complex noise of energy 1 / snr (snr = Es / N0, a ratio, not dB):
 
@@ -22,11 +22,11 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits per symbol, same shape as `snr`. The values are interpolated in a table that `quadrature` computed in steps
-    of 0.05 dB.
+    """Return the bits per symbol, in the shape of `snr`. The values are interpolated in a table that `quadrature`
+    computed in steps of 0.05 dB.
 
-    Between entries, the values are linear in dB (error at most 2e-5 bits); below -50 dB, they are proportional to the
-    ratio.
+    Between entries, the values are linear in dB (error at most 2e-5 bits). Below -50 dB, the values are proportional to
+    the ratio.
 
     modulation: "bpsk", "qpsk", "8psk" or "16qam"
     snr: ratio Es / N0, 0 or more
@@ -40,7 +40,7 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def snr_for(modulation: str, bits: float) -> float:
-    """The ratio Es / N0 at which a symbol carries `bits` bits. `bits` must be below the modulation's maximum."""
+    """Return the ratio Es / N0 at which a symbol carries `bits` bits. `bits` must be below the modulation's maximum."""
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
@@ -51,14 +51,14 @@ def snr_for(modulation: str, bits: float) -> float:
 
 
 def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits per symbol by numerical integration over the noise, same shape as `snr`."""
+    """Return the bits per symbol by numerical integration over the noise, in the shape of `snr`."""
     ratio = np.asarray(snr, dtype=np.float64)
     flat = np.array([_one(modulation, float(g)) for g in ratio.ravel()])
     return flat.reshape(ratio.shape)
 
 
 def _one(modulation: str, snr: float) -> float:
-    """Bits per symbol at one ratio; the symmetry of the constellation saves computation."""
+    """Return the bits per symbol at one ratio."""
     match modulation:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
@@ -74,7 +74,8 @@ def _one(modulation: str, snr: float) -> float:
 
 
 def _real(points: NDArray[np.float64], snr: float) -> float:
-    """One dimension, points of mean energy 1, noise variance 1 / (2 snr): trapezoidal rule over +-9 deviations."""
+    """Return the bits per symbol in one dimension, for points of mean energy 1 and noise variance 1 / (2 snr). The
+    integration is the trapezoidal rule over +-9 deviations."""
     scaled = points * np.sqrt(2 * snr)
     d = scaled[:, None] - scaled[None, :]
     exponent = -(d * d)[..., None] / 2 - d[..., None] * _NODES
@@ -82,8 +83,8 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
-    """Mutual information of points in two dimensions. By symmetry, all points have the same information, so it is
-    computed for one point only."""
+    """Return the mutual information of points in two dimensions. By symmetry, all points have the same information, so
+    only one point is computed."""
     d = np.sqrt(2 * snr) * (points[0] - points)
     nodes, weights = _COARSE, _COARSE_WEIGHTS
     exponent = (
@@ -98,19 +99,20 @@ def _complex(points: NDArray[np.complex128], snr: float) -> float:
 
 
 def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm of the sum of exp(exponent) over the second axis."""
+    """Return the logarithm of the sum of exp(exponent) over the second axis."""
     top = exponent.max(axis=1, keepdims=True)
     return (top + np.log(np.exp(exponent - top).sum(axis=1, keepdims=True)))[:, 0]
 
 
 @cache
 def _table(modulation: str) -> NDArray[np.float64]:
-    """`quadrature` at `_LEVELS_DB`, computed once per modulation and process."""
+    """Return `quadrature` at `_LEVELS_DB`, computed once per modulation and process."""
     return quadrature(modulation, power_ratio(_LEVELS_DB))
 
 
 def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nodes and weights (sum 1) for a mean over a Gaussian of variance 1: trapezoidal rule, +-9 deviations."""
+    """Return the nodes and weights (sum 1) for a mean over a Gaussian of variance 1: trapezoidal rule, +-9
+    deviations."""
     nodes = np.linspace(-9.0, 9.0, count)
     weights = np.exp(-nodes * nodes / 2)
     return nodes, weights / weights.sum()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The random processes of a fading channel, each computed block by block so that the memory does not grow with the run.
+"""The random processes of a fading channel. Each process is computed block by block, so that the memory does not grow
+with the run.
 
 The result does not depend on the length of the blocks, except for the last digit of a convolution.
 """
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Visits:
-    """States that the terminal visits one after the other along its path.
+    """The states that the terminal visits one after the other along its path.
 
     states: int8 array of shape (n,). Two successive states are always different.
-    starts_m: float64 array of shape (n + 1,). Start of each visit; the first is 0, and the additional last entry is the
-        end of the last visit.
+    starts_m: float64 array of shape (n + 1,). The start of each visit. The first is 0, and the additional last entry is
+        the end of the last visit.
     """
 
     states: NDArray[np.int8]
@@ -33,8 +34,8 @@ def visits(
     until_m: float,
     rng: np.random.Generator,
 ) -> Visits:
-    """States that the chain visits on a path of at least `until_m`; one step of the chain has the length of a frame in
-    the current state.
+    """Return the states that the chain visits on a path of at least `until_m`. One step of the chain has the length of
+    a frame in the current state.
 
     The first state is sampled from the chain's stationary distribution `shares`, so no warm-up is needed.
     """
@@ -57,17 +58,17 @@ def visits(
 
 
 def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
-    """Index of the interval that contains a uniform random number; the cumulated weights may end at another value than
-    1."""
+    """Return the index of the interval that contains a uniform random number. The cumulated weights may end at another
+    value than 1."""
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 class Blend:
-    """A parameter of the states as a function of distance. The parameter has steps at changes of state if `width_m` is
-    0, and otherwise slopes of length `width_m`.
+    """A parameter of the states as a function of distance. If `width_m` is 0, the parameter has steps at changes of
+    state. Otherwise, it has slopes of length `width_m`.
 
     If `width_m` is not 0, the value is the running mean over a window of length `width_m`. Half of a slope lies on each
-    side of a change of state, and a state shorter than the window blends with both neighbours.
+    side of a change of state. A state shorter than the window blends with both neighbours.
     """
 
     def __init__(self, values: NDArray[np.float64], starts_m: NDArray[np.float64], width_m: float) -> None:
@@ -83,20 +84,20 @@ class Blend:
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
     def at(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The value at positions along the path, in an array of the same shape as `x_m`."""
+        """Return the value at positions along the path, in an array of the same shape as `x_m`."""
         if self.width_m == 0:
             return self.values[places(self.starts_m, x_m)]
         half = self.width_m / 2
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral of the unsmoothed values from the first knot to each position."""
+        """Return the integral of the unsmoothed values from the first knot to each position."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
         return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
 
 
 def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Index of the visit that contains each position."""
+    """Return the index of the visit that contains each position."""
     return np.clip(np.searchsorted(starts_m, x_m, side="right") - 1, 0, len(starts_m) - 2)
 
 
@@ -104,7 +105,7 @@ class Shadowing:
     """A Gaussian process of mean 0 and variance 1 whose correlation is exp(-distance / correlation distance).
 
     The process is the first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow
-    fading in mobile radio systems", Electronics Letters 27, 1991); it is exact at the samples for any spacing.
+    fading in mobile radio systems", Electronics Letters 27, 1991). It is exact at the samples for any spacing.
     """
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
@@ -116,7 +117,7 @@ class Shadowing:
         self._last: float | None = None
 
     def block(self, n: int) -> NDArray[np.float64]:
-        """The next n samples, shape (n,)."""
+        """Return the next n samples, shape (n,)."""
         noise = self._rng.standard_normal(n) * self._adds
         if self._last is None:
             # The first value already has variance 1, so no warm-up is needed.
@@ -140,9 +141,9 @@ class Multipath:
     1974, section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter
     whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
     long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of
-    0.005 within four wavelengths, and of 2e-4 in the second moment of the spectrum, which determines level crossings.
-    With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. Truncating the exact spectrum's response
-    at `REACH_WAVELENGTHS` would lose 7 % of the second moment.
+    0.005 within four wavelengths. The error of the second moment of the spectrum, which determines level crossings, is
+    2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. Truncating the exact spectrum's
+    response at `REACH_WAVELENGTHS` would lose 7 % of the second moment.
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
@@ -167,7 +168,7 @@ class Multipath:
         self._noise = self._white(2 * reach)
 
     def block(self, n: int) -> NDArray[np.complex128]:
-        """The next n samples of the complex process, shape (n,); the mean of |w|^2 is 1."""
+        """Return the next n samples of the complex process, shape (n,). The mean of |w|^2 is 1."""
         noise = np.concatenate((self._noise, self._white(n)))
         # The last noise samples are kept for the filter, so that the next block continues without a seam.
         self._noise = noise[n:]
@@ -176,5 +177,6 @@ class Multipath:
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
-        """n complex Gaussian samples of mean power 1, half of it in the real part and half in the imaginary part."""
+        """Return n complex Gaussian samples of mean power 1. Half of the power is in the real part, and half in the
+        imaginary part."""
         return self._rng.normal(0.0, math.sqrt(0.5), 2 * n).view(np.complex128)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One realisation of the link to a terminal: the power over a run, the codewords and their outcomes, and the timeline's
-rows that follow from the outcomes."""
+"""One realisation of the link to a terminal: power, codewords, their outcomes, and the timeline's rows."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ CODEWORDS_MAX = 100_000_000
 has a typing error in the rate or in the number of data bits."""
 
 CAPACITY_WINDOW_NS = 100_000_000
-"""Length of a window of `Realisation.shared_bps`. The window is longer than the time from a codeword's first
+"""The length of a window of `Realisation.shared_bps`. The window is longer than the time from a codeword's first
 transmission to its last (60 ms)."""
 
 
 @dataclass(frozen=True)
 class ChannelRows:
-    """Rows of a timeline's `channel` table: delay and loss of packets whose transmission begins from each instant on.
+    """The rows of a timeline's `channel` table: the delay and loss of packets from each instant on.
 
     t_ns: int64 array of shape (n,), ascending, the first 0
     delay_ns: int64 array of shape (n,)
@@ -38,10 +37,10 @@ class ChannelRows:
 
 @dataclass(frozen=True)
 class Realisation:
-    """Power and codewords of one run, which follow from the parameters and the seed.
+    """The power and codewords of one run, which follow from the parameters and the seed.
 
     power: The series continues beyond the run, until after the last possible retransmission of the last codeword.
-    starts_ns: int64 array of shape (n,). Start of each codeword's first transmission.
+    starts_ns: int64 array of shape (n,). The start of each codeword's first transmission.
     """
 
     power: PowerSeries
@@ -49,26 +48,25 @@ class Realisation:
     outcomes: Outcomes
 
     def until(self, t_ns: int) -> Realisation:
-        """The part of the realisation before an instant, with at least one codeword.
+        """Return the part of the realisation before an instant, with at least one codeword.
 
-        Used by pages of runs that ended early (`run.ends = "flows"`).
+        Pages of runs that ended early (`run.ends = "flows"`) use this part.
         """
         count = max(1, int(np.searchsorted(self.starts_ns, t_ns)))
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
     def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rate of new codewords if retransmissions use symbols that would otherwise carry new codewords, and if the
-        link always has a codeword to send.
+        """Return the rate of new codewords if the link always has a codeword to send. Retransmissions use symbols that
+        would otherwise carry new codewords.
 
-        The rate in each window is that of first transmissions, multiplied by their share of all bits sent:
+        The rate in each window is the rate of first transmissions, multiplied by their share of all bits sent:
 
             rate = `rate_bps` (bits of first transmissions) / (bits of all transmissions), over the codewords that begin
             in the window
 
-        A retransmission is counted in the window in which its codeword began, even if it is sent later. If the link is
-        not always busy, its rate is computed as if it were.
+        A retransmission is counted in the window in which its codeword began, even if it is sent later.
 
-        rate_bps: Rate if every codeword had only its first transmission.
+        rate_bps: The rate if every codeword had only its first transmission.
         Returns t_ns: int64 array of shape (n,), ascending, the first 0
         Returns rate_bps: int64 array of shape (n,)
         """
@@ -79,10 +77,10 @@ class Realisation:
         return ends, np.rint(rate_bps * self.outcomes.first_bits * codewords / sent).astype(np.int64)
 
     def rows(self) -> ChannelRows:
-        """One row per codeword, with equal neighbours merged.
+        """Return one row per codeword, with equal neighbours merged.
 
         A packet whose transmission begins within codeword k has the outcome of codeword k. A lost packet gets the delay
-        after which the link gives up on the packet, so that an in-order link holds later packets until then.
+        after which the link gives up. An in-order link holds later packets until then.
         """
         outcomes = self.outcomes
         # One integer per outcome, which combines the number of retransmissions with whether the codeword is lost.
@@ -94,9 +92,9 @@ class Realisation:
 def realisation(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> Realisation:
-    """The link to a terminal during a run.
+    """Return the link to a terminal during a run.
 
-    channel: Parameters of the fading; None: no fading.
+    channel: The parameters of the fading. None means no fading.
     snr_db: Es/N0 at line of sight.
     Raises ScenarioError: For the same reasons as `power_series`; also if there would be more than `CODEWORDS_MAX`
         codewords.
@@ -123,6 +121,6 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """The timeline's rows for `realisation` with these parameters, and the outcomes of all codewords."""
+    """Return the timeline's rows for `realisation` with these parameters, and the outcomes of all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

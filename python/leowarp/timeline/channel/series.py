@@ -26,23 +26,23 @@ COLUMNS = (
     ("snr_db", pa.float32(), "dB", "received Es/N0: that at line of sight and the level"),
     ("state", pa.dictionary(pa.int8(), pa.string()), "", "shadowing state"),
 )
-"""Name, type, unit and meaning of each column; Parquet files contain unit and meaning in the fields' metadata."""
+"""The name, type, unit and meaning of each column. Parquet files contain unit and meaning in the fields' metadata."""
 
 
 def check_suffix(file: Path) -> None:
-    """Raises ScenarioError if the file's name does not end in a format that can be written."""
+    """Check the file's suffix. Raises ScenarioError if the file's name does not end in a format that can be written."""
     if file.suffix.lower() not in FORMATS:
         shown = file.suffix or "a file without an ending"
         raise ScenarioError(f"--series {file}: cannot write {shown}", f"end its name in one of {', '.join(FORMATS)}")
 
 
 def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str, object]) -> None:
-    """Write one row per sample with the columns `COLUMNS`, as Parquet or CSV by the file's suffix (`.parquet` or
-    `.csv`).
+    """Write one row per sample with the columns `COLUMNS`. The file's suffix decides between Parquet (`.parquet`) and
+    CSV (`.csv`).
 
     snr_db: Es/N0 at line of sight.
-    about: Origin of the series. A Parquet file contains the origin as metadata `channel` (JSON); a CSV file does not
-        contain it.
+    about: The origin of the series. A Parquet file contains the origin as metadata `channel` (JSON). A CSV file does
+        not contain the origin.
     Raises ScenarioError if the suffix is neither `.parquet` nor `.csv`, or if the file cannot be written.
     """
     check_suffix(file)
@@ -65,7 +65,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 
 
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The series as record batches of at most `BLOCK_ROWS` rows."""
+    """Yield the series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
     # The series is converted block by block: ten minutes at 60 km/h and 2.2 GHz have over a million samples, which
     # would otherwise be in memory twice.

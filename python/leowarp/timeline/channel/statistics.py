@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a power series as a table, next to the values that the model predicts."""
+"""The statistics of a power series as a table, next to the values that the model predicts."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ COLUMNS = {
 
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
-    """One row per statistic; columns as in `COLUMNS`, whose meaning is in the fields' metadata.
+    """Return one row per statistic. The columns are `COLUMNS`, whose meaning is in the fields' metadata.
 
-    channel: The parameters with which the series was computed; they are needed for the predicted values.
+    channel: The parameters of the series, which are needed for the predicted values.
     """
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
@@ -42,7 +42,7 @@ Row = tuple[str, str | None, float | None, float | None, float | None, str]
 
 
 def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Rows of `statistics` about states: `state_share`, `dwell`, `visits`."""
+    """Return the rows of `statistics` about states: `state_share`, `dwell`, `visits`."""
     names = power.state_names
     shares = np.bincount(power.states, minlength=len(names)) / len(power.states)
     borders = np.concatenate(([0], np.flatnonzero(np.diff(power.states)) + 1, [len(power.states)]))
@@ -66,7 +66,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Rows with quantiles and mean power of the series, next to the values of the mixture of Loo's distributions."""
+    """Return rows with quantiles and mean power of the series, next to the values of Loo's mixture."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels in dB, because the mean of levels corresponds to a geometric mean of powers.
@@ -87,7 +87,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Rows with the rate and the mean duration of fades below each level; a frozen channel has no such rows."""
+    """Return rows with the rate and the mean duration of fades below each level. A frozen channel has no such rows."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))
@@ -97,8 +97,8 @@ def _crossings(power: PowerSeries) -> list[Row]:
 
 
 def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
-    """(downward crossings of a level per second, mean duration of a fade below the level in s; None if the power never
-    falls below it)."""
+    """Return the downward crossings of a level per second, and the mean duration of a fade in s. The duration is None
+    if the power never falls below the level."""
     below = power.level_db < level_db
     # A fade that is under way at the start is not counted, because it began before the series.
     falls = int(np.count_nonzero(below[1:] & ~below[:-1]))
@@ -109,7 +109,7 @@ def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]
 
 
 def _autocorrelation(power: PowerSeries) -> list[Row]:
-    """Rows with the autocorrelation of the level, at lags with logarithmic spacing."""
+    """Return rows with the autocorrelation of the level, at lags with logarithmic spacing."""
     lags = lags_of(power)
     values = autocorrelation(power.level_db, lags)
     return [
@@ -119,7 +119,7 @@ def _autocorrelation(power: PowerSeries) -> list[Row]:
 
 
 def lags_of(power: PowerSeries) -> NDArray[np.int64]:
-    """Lags in samples, from 1 to a tenth of the series, with `LAGS_PER_DECADE` lags per decade."""
+    """Return lags in samples, from 1 to a tenth of the series, with `LAGS_PER_DECADE` lags per decade."""
     most = max(1, len(power.level_db) // 10)
     return np.unique(
         np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)
@@ -127,7 +127,8 @@ def lags_of(power: PowerSeries) -> NDArray[np.int64]:
 
 
 def autocorrelation(values: NDArray[np.floating], lags: Sequence[int] | NDArray[np.int64]) -> list[float | None]:
-    """Autocovariance of the values at each lag, divided by the variance; None if the values are constant."""
+    """Return the autocovariance of the values at each lag, divided by the variance. The results are None if the values
+    are constant."""
     centred = values.astype(np.float64) - values.mean(dtype=np.float64)
     variance = float(np.mean(centred * centred))
     if variance == 0:

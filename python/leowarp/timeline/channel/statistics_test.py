@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of series whose values can be computed by hand."""
+"""The statistics of series whose values can be computed by hand."""
 
 import math
 
@@ -29,9 +29,9 @@ transition_m = 0
 
 
 def rayleigh_crossings(level_over_mean, doppler_hz):
-    """Rate and mean duration of fades for Clarke's spectrum (Jakes, "Microwave Mobile Communications", 1974, section
-    1.3.4). With rho the amplitude divided by its root mean square, the rate is sqrt(2 pi) fd rho exp(-rho^2), and the
-    mean duration is (exp(rho^2) - 1) / (sqrt(2 pi) fd rho)."""
+    """Return the rate and mean duration of fades for Clarke's spectrum (Jakes, "Microwave Mobile Communications", 1974,
+    section 1.3.4). With rho the amplitude divided by its root mean square, the rate is sqrt(2 pi) fd rho exp(-rho^2),
+    and the mean duration is (exp(rho^2) - 1) / (sqrt(2 pi) fd rho)."""
     scale = math.sqrt(2 * math.pi * level_over_mean) * doppler_hz
     return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of a direction, in numbers."""
+"""The capacity of a direction, in numbers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""A packet trace has a gap if it has no opportunity during this number of typical spacings. For probes,
-`description.GAP_INTERVALS` is the same number."""
+"""A packet trace has a gap if it has no opportunity during this number of typical spacings."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -26,16 +25,16 @@ _MS_NS = 1_000_000
 
 @dataclass(frozen=True)
 class CapacityDescription:
-    """Capacity of a direction; means and quantiles are weighted by time, and exclude times without a rate limit.
+    """The capacity of a direction. Means and quantiles are weighted by time, and exclude times without a rate limit.
 
-    If rows are shorter than 100 ms, quantiles are those of means over 100 ms. (A row of a packet trace lasts 1 ms, and
-    allows no packet or several.)
+    If rows are shorter than 100 ms, the quantiles are computed from means over 100 ms. A row of a packet trace lasts 1
+    ms, and allows no packet or several.
 
-    rows: Number of measured rows.
-    interval_ns: Median length of the rows, or 100 ms if the quantiles are those of means over 100 ms.
-    zero_ns: Time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS` times
-        the spacing of nearby opportunities count: a steady 3 Mbit/s has one packet per 4 ms, but no gap.
-    steps_bps: Quantiles of the absolute change of the rate from one row to the next.
+    rows: The number of measured rows.
+    interval_ns: The median length of the rows, or 100 ms if the quantiles are computed from means over 100 ms.
+    zero_ns: The time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS`
+        times the spacing of nearby opportunities count. A steady 3 Mbit/s has one packet per 4 ms, but no gap.
+    steps_bps: The quantiles of the absolute change of the rate from one row to the next.
     """
 
     mean_bps: float | None
@@ -47,7 +46,7 @@ class CapacityDescription:
 
 
 def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
-    """Description of a capacity; None if `capacity` is None."""
+    """Return the description of a capacity, or None if `capacity` is None."""
     if capacity is None:
         return None
     rows = len(capacity.t_ns)
@@ -74,7 +73,8 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
 
 
 def _gaps_ns(capacity: Capacity) -> int:
-    """Total time in gaps, which are times without an opportunity that are much longer than the spacing nearby."""
+    """Return the total time in gaps. A gap is a time without an opportunity that is much longer than the spacing
+    nearby."""
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
@@ -96,7 +96,7 @@ def _gaps_ns(capacity: Capacity) -> int:
 
 
 def _means(capacity: Capacity, length_ns: Times) -> Capacity:
-    """Mean rates over windows of `CAPACITY_WINDOW_NS`, computed from the data carried up to each border; the last
+    """Return the mean rates over windows of `CAPACITY_WINDOW_NS`, from the data carried up to each border. The last
     window may be shorter."""
     begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
     borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
@@ -107,13 +107,14 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """Quantiles of the values in `of`, by the shares in `QUANTILES`; empty if there are no values."""
+    """Return the quantiles of the values in `of`, by the shares in `QUANTILES`. The result is empty if there are no
+    values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """Quantiles of the values in `of`, which have the weights `weight`. The keys of the result are the shares in
-    `QUANTILES`; empty if the total weight is 0."""
+    """Return the quantiles of the values in `of`, which have the weights `weight`. The keys of the result are the
+    shares in `QUANTILES`. The result is empty if the total weight is 0."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

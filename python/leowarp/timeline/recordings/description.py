@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Description of a measured path in numbers: `describe(measurement)`."""
+"""The description of a measured path in numbers: `describe(measurement)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GAP_INTERVALS = 10
 
 @dataclass(frozen=True)
 class Gap:
-    """Time without a sample, or without a connection."""
+    """A time without a sample, or without a connection."""
 
     t_ns: int
     length_ns: int
@@ -38,8 +38,8 @@ class Gap:
 class Slot:
     """The time between two reconfigurations, and the delays during this time.
 
-    t_ns: Time of the reconfiguration at the slot's beginning.
-    base_ns: The smallest delay in the slot; the first and the last second of the slot are excluded.
+    t_ns: The time of the reconfiguration at the slot's beginning.
+    base_ns: The smallest delay in the slot, without the first and the last second of the slot.
     step_ns: `base_ns` minus the `base_ns` of the previous slot.
     spike_ns: The largest delay within 1 s of the slot's beginning, minus `base_ns`.
     """
@@ -54,28 +54,30 @@ class Slot:
 class Description:
     """One series of a measurement in numbers, together with the measured capacity.
 
-    If the rows of a table have different lengths, its delays, spikes, slots and losses are computed as if probes had
-    been sent every 10 ms.
+    If the rows of a table have different lengths, its delays, spikes, slots and losses are computed as if probes were
+    sent every 10 ms.
 
-    series: Kind of delays: round_trip, down or up; none if only capacity was measured.
-    span_ns: Time from the first sample to the last.
+    series: The kind of delays: round_trip, down or up. The value is none if only capacity was measured.
+    span_ns: The time from the first sample to the last.
     interval_ns: The median time between samples.
-    gaps: Times of more than ten intervals without a sample; for a table, rows that report no connection.
-    quantiles_ns: Quantiles of the delays.
-    mean_abs_step_ns: Mean absolute difference of two successive delays (lost samples between them are ignored).
-    schedule: Period and phase of the reconfigurations; None: none was found.
-    schedule_given: Whether the user gave the schedule; if so, no schedule was searched for in the data.
-    finding: Confidence in the schedule (or in its absence), and alternatives; None if the schedule was given.
-    seconds_of_minute: Seconds of each wall-clock minute at which reconfigurations happen; None if the wall clock is
-        unknown or the period does not divide a minute.
-    slots: Slots that lie completely within the measurement and contain samples.
-    spikes_at_reconfigurations: Number of spikes within 1 s of a reconfiguration.
-    duplicates: Number of duplicate replies; None if the tool does not report it.
-    clock_steps: Adjustments of the sender's clock. All times in the description refer to the clock before its first
+    gaps: The times of more than ten intervals without a sample. For a table, these are the rows that report no
+        connection.
+    quantiles_ns: The quantiles of the delays.
+    mean_abs_step_ns: The mean absolute difference of two successive delays. Lost samples between them are ignored.
+    schedule: The period and phase of the reconfigurations. None means that none was found.
+    schedule_given: Whether the user gave the schedule. If so, no schedule was searched for in the data.
+    finding: The confidence in the schedule (or in its absence), and alternatives. None means that the schedule was
+        given.
+    seconds_of_minute: The seconds of each wall-clock minute at which reconfigurations happen. None means that the wall
+        clock is unknown, or that the period does not divide a minute.
+    slots: The slots that lie completely within the measurement and contain samples.
+    spikes_at_reconfigurations: The number of spikes within 1 s of a reconfiguration.
+    duplicates: The number of duplicate replies. None means that the tool does not report it.
+    clock_steps: The adjustments of the sender's clock. All times in the description refer to the clock before its first
         adjustment.
-    transfer_back: The downlink part of a transfer in both directions; `transfer` is then the uplink part.
-    skipped: Parts of the file that could not be read, with counts and reasons.
-    notes: Remarks of the function that read the file; one remark lists everything in `skipped`.
+    transfer_back: The downlink part of a transfer in both directions. `transfer` is then the uplink part.
+    skipped: The parts of the file that could not be read, with counts and reasons.
+    notes: The remarks of the function that read the file.
     """
 
     source: str
@@ -107,7 +109,7 @@ class Description:
 
     @property
     def steps_ns(self) -> tuple[int, ...]:
-        """Change of the smallest delay from each slot to the next."""
+        """The change of the smallest delay from each slot to the next."""
         return tuple(slot.step_ns for slot in self.slots if slot.step_ns is not None)
 
 
@@ -117,11 +119,11 @@ def describe(
     series: str | None = None,
     schedule: Schedule | None = None,
 ) -> Description:
-    """Summary of a measurement.
+    """Return the summary of a measurement.
 
-    measurement: From a file (`read`) or from arrays (`Measurement.of_round_trips`).
-    series: The series to describe: round_trip, down or up; by default the first of these that the measurement has.
-    schedule: The schedule of reconfigurations, if known; by default it is searched for in the data.
+    measurement: A measurement from a file (`read`) or from arrays (`Measurement.of_round_trips`).
+    series: The series to describe: round_trip, down or up. The default is the first of these that the measurement has.
+    schedule: The schedule of reconfigurations, if known. By default, the schedule is searched for in the data.
     Raises ScenarioError if the measurement has no such series, or no samples.
     """
     available = measurement.series
@@ -175,7 +177,7 @@ def describe(
 
 
 def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
-    """Gaps: times between probes that are longer than `after_ns`, or rows that a table marks as a gap."""
+    """Return the gaps: times between probes that are longer than `after_ns`, or rows that a table marks as a gap."""
     if not probes:
         # If a table ends without a connection, its last gap ends at the start of the last row, because the length of
         # that row is unknown.
@@ -197,7 +199,7 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """A table as if it had been measured by probes 10 ms apart, so that long rows have more weight."""
+    """Return a table as if probes 10 ms apart had measured it. Long rows thus have more weight."""
     apart_ns = np.diff(rows.t_ns)
     # If all rows have equal length, they already have equal weight, so each row is used as if it were a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
@@ -210,7 +212,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
 
 
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
-    """The series with times as if the sender's clock had never been adjusted, and the adjustments."""
+    """Return the series with times as if the sender's clock had never been adjusted, and the adjustments."""
     steps = measurement.clock_steps
     # Sequence numbers show by how much the clock was set back. One-way series have no sequence numbers.
     if name == "round_trip" and measurement.steady_ns is not None:

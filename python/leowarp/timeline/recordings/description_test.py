@@ -90,8 +90,8 @@ def test_capacity_is_weighed_by_time() -> None:
 
 
 def test_capacity_in_short_rows_is_described_by_its_means_over_100_ms() -> None:
-    """The capacity is zero for three rows of 1 ms, then 48 Mbit/s for one row. In the second half of the rows, every
-    capacity is twice as high."""
+    """The capacity is zero for three rows of 1 ms, then 48 Mbit/s for one row. In the second half of the rows,
+    every capacity is twice as high."""
     rate_bps = np.tile([0, 0, 0, 48_000_000], 500) * np.repeat([1, 2], 1000)
     capacity = Capacity(t_ns=np.arange(2000) * MS, rate_bps=rate_bps, end_ns=2 * S)
     description = describe(Measurement(source="trace", format="mahimahi").with_capacity(capacity, None)).capacity_down

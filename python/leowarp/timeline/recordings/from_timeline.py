@@ -15,9 +15,9 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def measurement_of_timeline(
     table: pa.Table, source: str, duration_ns: int, *, down: tuple[str, str], wall_ns: int | None = None
 ) -> Measurement:
-    """Measurement of both directions of a link that has tables in the timeline.
+    """Return the measurement of both directions of a link that has tables in the timeline.
 
-    down: (str, str). The ends of the downlink; the sender comes first.
+    down: (str, str). The ends of the downlink, the sender first.
     Raises ScenarioError if the link has no tables.
     """
     t_ns = np.arange(0, duration_ns, PROBE_EVERY_NS, dtype=np.int64)

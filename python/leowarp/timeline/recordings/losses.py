@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of lost probes: their number, runs of consecutive losses, and losses at reconfigurations, behind an
-obstacle, or in outages."""
+"""The statistics of lost probes: number, runs, and losses at reconfigurations, behind an obstacle, or in outages."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, 
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
-"""A loss is a part of a handover if it is at most this long before or after a reconfiguration."""
+"""A loss is part of a handover if a reconfiguration is at most this long before or after it."""
 
 LONG_NS = 1_000_000_000
 """A run of losses of at least this length is not part of a handover, because published handovers last tens to some
@@ -27,9 +26,9 @@ _FEWEST_OBSTRUCTIONS = 5
 
 @dataclass(frozen=True)
 class LongLoss:
-    """Time in which most probes were lost.
+    """A time in which most probes were lost.
 
-    t_ns, length_ns: Time of the first lost probe, and time from the first lost probe to the last.
+    t_ns, length_ns: The time of the first lost probe, and the time from the first lost probe to the last.
     """
 
     t_ns: int
@@ -39,20 +38,20 @@ class LongLoss:
 
 @dataclass(frozen=True)
 class Loss:
-    """Probes that were lost.
+    """The probes that were lost.
 
-    lost_down, lost_up: Number of probes that were lost on the downlink or on the uplink; None if the tool does not
+    lost_down, lost_up: The number of probes lost on the downlink and on the uplink. None means that the tool does not
         report the direction.
-    in_handover: Number of probes lost within 1 s of a reconfiguration; None if there is no schedule of
+    in_handover: The number of probes lost within 1 s of a reconfiguration. None means that there is no schedule of
         reconfigurations.
-    runs: Lengths of the runs of lost probes, in chronological order.
-    obstructions: Losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
+    runs: The lengths of the runs of lost probes, in chronological order.
+    obstructions: The losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
         passed behind an obstacle.
-    outages: Losses of 1 s and more that are not obstructions.
-    over_time_ratio, over_time_up_ratio: Mean loss ratio of a table over the time with a connection.
+    outages: The losses of 1 s and more that are not obstructions.
+    over_time_ratio, over_time_up_ratio: The mean loss ratio of a table over the time with a connection.
         `over_time_up_ratio` is the ratio of the uplink, for round trips whose directions have different loss ratios.
-        None for a measurement without loss ratios.
-    certain: Stretches in which every packet is lost, for a table with loss ratios; `lost` is 0 for such a table.
+        None means a measurement without loss ratios.
+    certain: The stretches in which every packet is lost, for a table with loss ratios. `lost` is then 0.
     """
 
     sent: int
@@ -70,24 +69,24 @@ class Loss:
 
     @property
     def ratio(self) -> float | None:
-        """Share of all probes that were lost."""
+        """The share of all probes that were lost."""
         return self.lost / self.sent if self.sent else None
 
     @property
     def in_handover_ratio(self) -> float | None:
-        """Share of the lost probes that are within 1 s of a reconfiguration."""
+        """The share of the lost probes that are within 1 s of a reconfiguration."""
         return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
 
     @property
     def ratio_within(self) -> float | None:
-        """Loss ratio of the probes sent within 1 s of a reconfiguration."""
+        """The loss ratio of the probes sent within 1 s of a reconfiguration."""
         if self.in_handover is None or not self.sent_in_handover:
             return None
         return self.in_handover / self.sent_in_handover
 
     @property
     def ratio_without(self) -> float | None:
-        """Loss ratio of the probes sent more than 1 s away from any reconfiguration."""
+        """The loss ratio of the probes sent more than 1 s away from any reconfiguration."""
         if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
             return None
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
@@ -96,11 +95,11 @@ class Loss:
 def loss_of(
     measurement: Measurement, name: str, series: Series, schedule: Schedule | None, rows: Series | None = None
 ) -> Loss:
-    """The losses of a series.
+    """Return the losses of a series.
 
     measurement: The measurement to which the series belongs.
-    name: Name of the series. Tools report the direction of a loss only for round trips.
-    schedule: The schedule of reconfigurations; None if there is none.
+    name: The name of the series. Tools report the direction of a loss only for round trips.
+    schedule: The schedule of reconfigurations. None means that there is none.
     rows: The rows of the table, if `series` consists of probes that were computed from a table.
     """
     rows = series if rows is None else rows
@@ -127,10 +126,10 @@ def loss_of(
 
 
 def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
-    """The mean loss ratio, weighted by the length of each row; None if the table has no loss ratios.
+    """Return the mean loss ratio, weighted by the length of each row. None means that the table has no loss ratios.
 
     loss_ratio: float64 array, shape as `series`, or None
-    end_ns: End of the last row; if None, the last row has the weight 0.
+    end_ns: The end of the last row. If None, the last row has the weight 0.
     """
     if loss_ratio is None:
         return None
@@ -149,7 +148,7 @@ def _lengths_ns(series: Series, end_ns: int | None) -> Times:
 
 
 def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
-    """Stretches of rows in which every packet is lost."""
+    """Return the stretches of rows in which every packet is lost."""
     assert series.loss_ratio is not None
     lost = (series.loss_ratio >= 1) & ~series.cut
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
@@ -161,7 +160,7 @@ def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
 
 
 def long_losses(series: Series) -> tuple[LongLoss, ...]:
-    """Stretches of at least 1 s and five probes in which most probes were lost."""
+    """Return the stretches of at least 1 s and five probes in which most probes were lost."""
     interval_ns = series.interval_ns
     if interval_ns is None or not series.lost.any():
         return ()
@@ -181,8 +180,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
 
 
 def _mostly_lost(lost: Flags, width: int) -> Flags:
-    """Whether more than half of the `width` probes around each probe are lost. Gaps shorter than `width` between losses
-    are therefore closed."""
+    """Return whether more than half of the `width` probes around each probe are lost. Gaps shorter than `width` between
+    losses are therefore closed."""
     sums = np.concatenate([[0], np.cumsum(lost)])
     low = np.maximum(np.arange(len(lost)) - width // 2, 0)
     high = np.minimum(low + width, len(lost))
@@ -212,5 +211,5 @@ def _by_cause(
 
 
 def _crosses(one: LongLoss, schedule: Schedule) -> bool:
-    """Whether a reconfiguration lies within the loss, and not near its beginning or end."""
+    """Return whether a reconfiguration lies within the loss, and not near its beginning or end."""
     return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measurement of a path by any tool: delays over time, losses, capacity over time.
 
-*Down* is from the internet to the user, in a run from A to B; *up* is the opposite direction. Times are sending times
-of probes, in ns since time 0 of the measurement (its first sample, or the origin of the times in its file).
+*Down* is from the internet to the user, in a run from A to B. *Up* is the opposite direction. The times are sending
+times of probes, in ns since time 0 of the measurement. Time 0 is the first sample, or the origin of the times in the
+file.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Series:
-    """Delays over time: of one direction, or of round trips.
+    """The delays of one direction, or of round trips, over time.
 
-    t_ns: int64 array of shape (n,). Sending times, strictly increasing.
-    delay_ns: float64 array of shape (n,). Whole ns (exact, because they are below 2**53); nan if there is no delay,
-        because the probe was lost or the link was down.
+    t_ns: int64 array of shape (n,). The sending times, which strictly increase.
+    delay_ns: float64 array of shape (n,). The delays in whole ns, which are exact because they are below 2**53. nan
+        means that there is no delay, because the probe was lost or the link was down.
     lost: bool array of shape (n,). Whether the probe sent at `t_ns` was lost.
     cut: bool array of shape (n,). Whether there is no connection from this time until the next row (only in tables).
-    loss_ratio: float64 array of shape (n,) or None. Share of packets that are lost from this time until the next row
-        (only in tables).
+    loss_ratio: float64 array of shape (n,) or None. The share of packets that are lost from this time until the next
+        row (only in tables).
     """
 
     t_ns: Times
@@ -41,7 +42,7 @@ class Series:
 
     @staticmethod
     def of(t_ns: Any, delay_ns: Any) -> Series:
-        """A series of probes; nan in `delay_ns` means that the probe was lost."""
+        """Return a series of probes. nan in `delay_ns` means that the probe was lost."""
         t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
         if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
             raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
@@ -55,7 +56,7 @@ class Series:
         return len(self.t_ns)
 
     def take(self, chosen: Any) -> Series:
-        """The samples at these indexes."""
+        """Return the samples at these indexes."""
         ratio = None if self.loss_ratio is None else self.loss_ratio[chosen]
         return Series(
             t_ns=self.t_ns[chosen],
@@ -67,7 +68,7 @@ class Series:
 
     @property
     def interval_ns(self) -> int | None:
-        """The median time between samples; None if there are fewer than two."""
+        """The median time between samples. None means that there are fewer than two samples."""
         # The median is used, because gaps would distort a mean, and the irregular spacing of a busy sender would
         # determine the minimum.
         return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
@@ -75,14 +76,14 @@ class Series:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Capacity:
-    """Capacity of a direction.
+    """The capacity of a direction.
 
-    t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
-    rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: no rate limit.
-    end_ns: End of the last row.
+    t_ns: int64 array of shape (n,). The times strictly increase, and each row holds until the next.
+    rate_bps: int64 array of shape (n,). The bits of IP packets per second. -1 means no rate limit.
+    end_ns: The end of the last row.
     opportunities: Whether the rows come from a packet trace (Mahimahi). In a packet trace, a row with rate 0 is either
         the spacing between two packets or a gap.
-    notes: Remarks about data that were left out when the file was read.
+    notes: The remarks about data that were left out when the file was read.
     """
 
     t_ns: Times
@@ -97,15 +98,15 @@ class Capacity:
 UNSHAPED = -1
 
 PING_BYTES = 84
-"""IP length of ping's packets by default (56 bytes of data)."""
+"""The default IP length of ping's packets (56 bytes of data)."""
 
 
 @dataclass(frozen=True)
 class ClockStep:
     """An adjustment of the sender's clock.
 
-    t_ns: Time of the adjustment, on the measurement's clock.
-    by_ns: Amount by which the clock was set forward; negative: back.
+    t_ns: The time of the adjustment, on the measurement's clock.
+    by_ns: The amount by which the clock was set forward. A negative amount means back.
     """
 
     t_ns: int
@@ -114,16 +115,16 @@ class ClockStep:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Transfer:
-    """Results of a TCP transfer per interval; nan if the tool does not report a value.
+    """The results of a TCP transfer per interval. nan means that the tool does not report a value.
 
-    t_ns, length_ns: int64 arrays of shape (n,). Beginning and length of each interval.
+    t_ns, length_ns: int64 arrays of shape (n,). The beginning and length of each interval.
     way: down or up.
-    rate_bps: float64 array of shape (n,). Bits of payload per second, summed over the transfer's streams.
-    retransmissions: float64 array of shape (n,). Number of retransmitted segments.
-    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). Values at the end of each interval: sum of the streams' windows,
-        and mean of the streams' smoothed round trips.
-    all_retransmissions: Number of retransmitted segments in the whole transfer, as reported by its sender at the end. A
-        file that the receiver wrote contains only this total number of retransmissions.
+    rate_bps: float64 array of shape (n,). The bits of payload per second, summed over the transfer's streams.
+    retransmissions: float64 array of shape (n,). The number of retransmitted segments.
+    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). The values at the end of each interval: the sum of the streams'
+        windows, and the mean of the streams' smoothed round trips.
+    all_retransmissions: The number of retransmitted segments in the whole transfer, as its sender reports at the end. A
+        file that the receiver wrote contains only this total.
     """
 
     t_ns: Times
@@ -140,28 +141,29 @@ class Transfer:
 class Measurement:
     """A measured path.
 
-    source: Name of the file in messages.
+    source: The name of the file in messages.
     format: csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
     round_trip, down, up: The measured series. In a series of round trips, `lost` is true if a probe or its reply was
         lost.
-    lost_down, lost_up: Whether each probe is known to be lost in this direction; arrays of the shape of `round_trip`.
-    loss_up_ratio: float64 array or None. Loss ratio of the uplink, for a table of round trips (`round_trip.loss_ratio`
-        is then that of the downlink); shape as `round_trip`.
-    probe_bytes: IP length of the probes.
+    lost_down, lost_up: Whether each probe is known to be lost in this direction. The arrays have the shape of
+        `round_trip`.
+    loss_up_ratio: float64 array or None. The loss ratio of the uplink, for a table of round trips, in the shape of
+        `round_trip`. `round_trip.loss_ratio` is then the loss ratio of the downlink.
+    probe_bytes: The IP length of the probes.
     probes: True if each sample is a probe, so that nothing is known between two samples. False if the samples are rows
-        of a table; each row holds until the next one.
-    end_ns: End of a table's last row, if known.
-    wall_ns: Wall-clock time at time 0 of the measurement, ns since 1970 (UTC).
+        of a table, in which each row holds until the next one.
+    end_ns: The end of a table's last row, if known.
+    wall_ns: The wall-clock time at time 0 of the measurement, in ns since 1970 (UTC).
     transfer: iperf3's results, which show the throughput of one flow and not the capacity.
-    duplicates: Number of duplicate replies; None if the tool does not report it.
-    clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if the
-        series' own clock was never set back.
-    transfer_back: The downlink part of a transfer in both directions; `transfer` is then the uplink part.
-    skipped: Parts of the file that could not be read, with counts and reasons; `notes` has a line about them.
-    longest_step_ns: The longest step between rows of the whole table, if only a part of it was read; None: the step is
-        computed from the rows.
-    notes: Remarks about data that were left out when the file was read: duplicates, lines that are no samples.
+    duplicates: The number of duplicate replies. None means that the tool does not report it.
+    clock_steps: The adjustments of the sender's clock, detected from sequence numbers.
+    steady_ns: int64 array or None. The sending times on a clock that was never set back, in the shape of `round_trip`.
+        None means that the series' own clock was never set back.
+    transfer_back: The downlink part of a transfer in both directions. `transfer` is then the uplink part.
+    skipped: The parts of the file that could not be read, with counts and reasons.
+    longest_step_ns: The longest step between rows of the whole table, if only a part of it was read. None means that
+        the step is computed from the rows.
+    notes: The remarks about data that were left out when the file was read: duplicates, and lines that are no samples.
     """
 
     source: str
@@ -189,21 +191,22 @@ class Measurement:
 
     @staticmethod
     def of_round_trips(t_ns: Any, rtt_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
-        """Round trips from plain arrays.
+        """Return a measurement of round trips from plain arrays.
 
-        t_ns: int64 array of shape (n,). Sending times, strictly increasing.
-        rtt_ns: float64 array of shape (n,). nan: lost.
-        wall_ns: Wall-clock time at time 0.
+        t_ns: int64 array of shape (n,). The sending times, which strictly increase.
+        rtt_ns: float64 array of shape (n,). nan means lost.
+        wall_ns: The wall-clock time at time 0.
         """
         return Measurement(source=source, format="arrays", round_trip=Series.of(t_ns, rtt_ns), wall_ns=wall_ns)
 
     @staticmethod
     def of_one_way(t_ns: Any, delay_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
-        """One-way downlink delays from plain arrays; parameters as for `of_round_trips`."""
+        """Return a measurement of one-way downlink delays from plain arrays. The parameters are as for
+        `of_round_trips`."""
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """A copy in which the arrival times of replies are replaced by the sending times of probes. ``ping -D`` prints
+        """Return a copy in which the sending times of probes replace the arrival times of replies. ``ping -D`` prints
         the time of the reply. The sending time is the time of the reply minus the round trip.
 
         A probe is left out if its computed sending time is not later than the previous probe's. A few probes can be
@@ -220,7 +223,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with `down` and `up` as its capacities; if one of them is None, the measurement's own
+        """Return the measurement with `down` and `up` as its capacities. If one of them is None, the measurement's own
         capacity stays."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
@@ -232,6 +235,6 @@ class Measurement:
 
     @property
     def series(self) -> dict[str, Series]:
-        """Measured series by name: round_trip, down, up."""
+        """The measured series by name: round_trip, down, up."""
         by_name = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
         return {name: series for name, series in by_name.items() if series is not None}

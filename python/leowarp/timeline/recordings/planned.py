@@ -19,12 +19,12 @@ from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
 
 def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | None = None) -> Measurement:
-    """The measurement with its delays and capacities.
+    """Return the measurement with its delays and capacities.
 
-    until_ns: End of the run on the measurement's clock: repeated capacities are repeated until then.
-    begin_ns: Start of the run on the measurement's clock. If a large table is not repeated, only its rows around the
-        run are read (`window`).
-    Raises ScenarioError if a file cannot be read, or if the files contradict each other; with file and line.
+    until_ns: The end of the run on the measurement's clock. Repeated capacities are repeated until then.
+    begin_ns: The start of the run on the measurement's clock. If a large table is not repeated, only its rows around
+        the run are read (`window`).
+    Raises ScenarioError, with file and line, if a file cannot be read, or if the files contradict each other.
     """
     stretch = None
     if begin_ns is not None and until_ns is not None and not keys.repeat:
@@ -69,7 +69,7 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
 
 
 def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
-    """IP length of the probes if the delays include their transmission time; otherwise 0."""
+    """Return the IP length of the probes if the delays include their transmission time, and otherwise 0."""
     if keys.probe_size_bytes is not None:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
@@ -80,7 +80,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
 
 
 def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
-    """The measurement with the uplink delays of `file_up`, on the clock of the downlink's file."""
+    """Return the measurement with the uplink delays of `file_up`, on the clock of the downlink's file."""
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
@@ -109,8 +109,8 @@ def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None)
 def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
-    """Capacities on the clock of the delays, if both files have wall-clock times; otherwise, capacities and delays
-    start at the same instant."""
+    """Return the capacities on the clock of the delays, if both files have wall-clock times. Otherwise, capacities and
+    delays start at the same instant."""
     # With the overhead included, one opportunity carries exactly one full packet.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]
@@ -146,16 +146,16 @@ def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
 
 
 def _constant(rate_bps: int) -> Capacity:
-    """A constant rate that holds at any time."""
+    """Return a constant rate that holds at any time."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
 
 
 def unshaped() -> Capacity:
-    """Capacity of a direction without data: it has no rate limit."""
+    """Return the capacity of a direction without data, which has no rate limit."""
     return _constant(UNSHAPED)
 
 
 def wall_ns_of(instant: str) -> int:
-    """A UTC instant, as a scenario writes it, in ns since 1970."""
+    """Return a UTC instant, as a scenario writes it, in ns since 1970."""
     since = datetime.datetime.fromisoformat(instant) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000

@@ -10,12 +10,12 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.measurement import Capacity, Times
 
 MOST_ROWS = 50_000_000
-"""Limit on rows per direction: more rows would take over a gigabyte in the guest's kernel."""
+"""The limit on rows per direction. More rows would take over a gigabyte in the guest's kernel."""
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:
-    """Times of a trace that is repeated every `period_ns` until `until_ns`; and for each time, the index in the
-    original trace."""
+    """Return the times of a trace that is repeated every `period_ns` until `until_ns`. The second result is the index
+    of each time in the original trace."""
     rounds = max(-(-until_ns // period_ns), 1)
     if rounds * len(t_ns) > MOST_ROWS:
         raise ScenarioError(
@@ -26,8 +26,8 @@ def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray
 
 
 def repeated_capacity(capacity: Capacity, until_ns: int) -> Capacity:
-    """The capacity, repeated until `until_ns`. If the end of the last row is unknown, the last row is as long as the
-    median row."""
+    """Return the capacity, repeated until `until_ns`. If the end of the last row is unknown, the last row is as long as
+    the median row."""
     period_ns = capacity.end_ns
     if period_ns <= capacity.t_ns[-1]:
         steps_ns = np.diff(capacity.t_ns)

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts a measurement to rows of delay and loss for the two directions of a link, according to the keys of a
-scenario's ``[measured]``.
+"""Converts a measurement to rows of delay and loss for both directions of a link. The scenario keys are in
+``[measured]``.
 
 The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
 gaps. Later steps resample and interpolate the rows, and shift the rows of the return direction by the forward delay.
 Nothing is added to the measurement unless a key requests it.
 
 A probe sent at t enters the forward direction at t. The reply enters the return direction when the probe has arrived,
-at t plus the forward delay of this probe. The forward part of a round trip is therefore placed at the first of these
-two times, and the return part at the second. A ping in the guest thus gets one measured round trip, and not parts of
-two round trips.
+at t plus the forward delay of this probe. The forward part of a round trip is therefore placed at the first time, and
+the return part at the second. A ping in the guest thus gets one measured round trip, and not parts of two round trips.
 
 The placement of forward and return parts is exact if no reply overtook another. Without overtaking, t + rtt never
-decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore no probe waits for another probe at
-the far end. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives
-at its recorded time, or with the previous reply if the previous one arrives later.
+decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. This means that no probe waits for another probe
+at the far end. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply
+arrives at its recorded time, or with the previous reply if the previous one arrives later.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Delay and loss of a direction: row i holds from `t_ns[i]` until the next row, and the last row holds forever.
+    """The delay and loss of a direction. Row i holds from `t_ns[i]` until the next row, and the last row holds forever.
 
-    t_ns: int64 array of shape (n,). Strictly increasing.
+    t_ns: int64 array of shape (n,). The times strictly increase.
     delay_ns: int64 array of shape (n,)
     loss_ratio: float64 array of shape (n,). 1 means that every packet is lost.
     """
@@ -47,7 +46,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """Delays of a direction over time, from which its rows are computed; nan where a delay is unknown."""
+    """The delays of a direction over time, from which its rows are computed. A delay is nan where it is unknown."""
 
     name: str
     source: str
@@ -57,19 +56,19 @@ class _Way:
     cut: Flags
     probes: bool
     period_ns: int
-    """Time after which a repeated trace starts again."""
+    """The time after which a repeated trace starts again."""
     interval_ns: int | None = None
-    """Median time between the direction's probes; each probe stands for the time around its sending. None if the values
-    come from a table, in which each row holds from its time on."""
+    """The median time between the direction's probes. Each probe stands for the time around its sending. None means
+    that the values come from a table, in which each row holds from its time on."""
 
 
 def channel_rows(
     measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int, *, down_first: bool
 ) -> tuple[Rows, Rows]:
-    """Rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
+    """Return the rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
     keys: The scenario's section, with the treatment of round trips, losses and gaps.
-    begin_ns, end_ns: Limits of the stretch on the measurement's clock.
+    begin_ns, end_ns: The limits of the stretch on the measurement's clock.
     down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
         first.
     Raises ScenarioError if the stretch contains a gap and the keys make gaps an error, if a direction has no data, or
@@ -85,7 +84,7 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """The downlink and the uplink, each with its losses according to the keys of ``[measured]``."""
+    """Return the downlink and the uplink, each with its losses according to the keys of ``[measured]``."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -111,7 +110,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """The part of each round trip that belongs to one direction, ns, as the key `rtt` divides it."""
+    """Return the part of each round trip, in ns, that the key `rtt` assigns to one direction."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -121,7 +120,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
-    """Measured one-way delays of the probes of round trips, in ns; an error if a delay is negative."""
+    """Return the measured one-way delays of the probes of round trips, in ns. A negative delay is an error."""
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -173,8 +172,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """The direction after repeating, treating gaps, resampling and interpolating, as the keys request; its times are
-    the probes' sending times."""
+    """Return the direction after repeating, treating gaps, resampling and interpolating, as the keys request. Its times
+    are the probes' sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
@@ -197,10 +196,10 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 
 
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
-    """The direction as rows; the time of a row is the time from which it holds.
+    """Return the direction as rows. The time of a row is the time from which it holds.
 
-    forward: _Way. Direction in which the probes travel before they enter `way`; None: probes are sent in the direction
-        `way`.
+    forward: _Way. The direction in which the probes travel before they enter `way`. None means that probes are sent in
+        the direction `way`.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
@@ -226,8 +225,8 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
 
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-    """Indexes of samples that are followed by a gap; the last sample is included if the run continues for long after
-    it. Raises an error if the keys make gaps an error."""
+    """Return the indexes of samples that are followed by a gap. The last sample is included if the run continues for
+    long after it. Raises an error if the keys make gaps an error."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
@@ -255,8 +254,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Delays in which each unknown delay (nan) is replaced by the previous known delay. If a packet with this delay
-    would arrive after the next packet with a known delay, the delay is reduced."""
+    """Return delays in which each unknown delay (nan) is replaced by the previous known delay. If a packet with this
+    delay would arrive after the next packet with a known delay, the delay is reduced."""
     # On a FIFO link, a packet behind a lost one waits until the lost one would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
@@ -271,7 +270,7 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Insert a row before each gap, one interval after the last sample; from this row on, every packet is lost."""
+    """Insert a row before each gap, one interval after the last sample. From this row on, every packet is lost."""
     # The sample before the gap holds for one more interval, because the first missing probe would have been sent at the
     # end of this interval.
     at = gaps + 1
@@ -288,8 +287,8 @@ def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns:
 
 
 def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
-    """Rows at multiples of `width_ns`. In each new row, probes have equal weight, and rows of a table are weighted by
-    their length."""
+    """Return rows at multiples of `width_ns`. In each new row, probes have equal weight, and rows of a table are
+    weighted by their length."""
     t_ns, place = way.t_ns, np.arange(len(way.t_ns))
     if way.probes:
         weight = np.ones(len(t_ns))
@@ -339,5 +338,5 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """The flags in `flags`; if `flags` is None, all False."""
+    """Return the flags in `flags`, or all False if `flags` is None."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ping over the rows of its own recording gets the recorded round trips; the link is a FIFO, computed packet by
+"""A ping over the rows of its own recording gets the recorded round trips. The link is a FIFO, computed packet by
 packet."""
 
 from pathlib import Path
@@ -31,7 +31,7 @@ def arrays(probes: list[tuple[int, int | None]]) -> tuple[Times, Delays]:
 
 
 def in_order(t_ns: Times, rtt_ns: Delays) -> Delays:
-    """The round trips, some of them lengthened, so that no reply arrives before the previous reply."""
+    """Return the round trips, some of them lengthened, so that no reply arrives before the previous reply."""
     return np.where(np.isnan(rtt_ns), np.nan, np.fmax.accumulate(t_ns + rtt_ns) - t_ns)
 
 
@@ -41,15 +41,15 @@ def keys(**chosen: object) -> Measured:
 
 
 def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
-    """Times at which packets leave a FIFO link with the delays and losses in `rows`, and whether each packet is
-    lost."""
+    """Return the times at which packets leave a FIFO link with the delays and losses in `rows`, and whether each packet
+    is lost."""
     row = np.searchsorted(rows.t_ns, enters_ns, side="right") - 1
     assert (row >= 0).all()
     return np.maximum.accumulate(enters_ns + rows.delay_ns[row]), rows.loss_ratio[row] == 1
 
 
 def met(measurement: Measurement, chosen: Measured, sent_ns: Times, *, down_first: bool) -> Delays:
-    """Round trips of single pings; nan marks a lost ping."""
+    """Return the round trips of single pings. nan marks a lost ping."""
     ways = channel_rows(measurement, chosen, 0, int(sent_ns[-1]) + 1, down_first=down_first)
     forward, back = ways if down_first else ways[::-1]
     there_ns, lost = passed(forward, sent_ns)
@@ -94,7 +94,7 @@ def test_the_same_holds_of_a_table_of_round_trips(probes: list[tuple[int, int | 
 def test_one_way_delays_of_round_trips_come_back_as_round_trips(
     probes: list[tuple[int, int | None]], share: float
 ) -> None:
-    """No packet overtakes another in either direction: the reply enters the downlink when the probe has left the
+    """No packet overtakes another in either direction. The reply enters the downlink when the probe has left the
     uplink."""
     t_ns, rtt_ns = arrays(probes)
     up_ns = in_order(t_ns, np.round(rtt_ns * share))
@@ -110,7 +110,7 @@ def test_one_way_delays_of_round_trips_come_back_as_round_trips(
 
 
 def printed(t_ns: Times, rtt_ns: Delays) -> str:
-    """Output of iputils' `ping -D`, which prints round trips with three significant digits."""
+    """Return the output of iputils' `ping -D`, which prints round trips with three significant digits."""
     lines = []
     for place, (at_ns, rtt) in enumerate(zip(t_ns.tolist(), rtt_ns.tolist(), strict=True)):
         if rtt == rtt:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Description of a TCP transfer in a few numbers."""
+"""The description of a TCP transfer in a few numbers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _ALIKE_RATIO = 1.05
 
 @dataclass(frozen=True)
 class TransferDescription:
-    """Throughput over time, retransmissions and windows.
+    """The throughput over time, retransmissions and windows of a transfer.
 
     way: down or up.
-    interval_ns: Median length of the intervals.
-    mean_bps: Mean payload rate over the whole transfer.
-    quantiles_bps: Quantiles of the payload rate over time.
-    zero_ns: Time in intervals in which nothing arrived.
-    retransmissions: Number of retransmitted segments; None if the file does not contain it.
-    median_rtt_ns: Median of the smoothed round trips that TCP reports.
+    interval_ns: The median length of the intervals.
+    mean_bps: The mean payload rate over the whole transfer.
+    quantiles_bps: The quantiles of the payload rate over time.
+    zero_ns: The time in intervals in which nothing arrived.
+    retransmissions: The number of retransmitted segments. None means that the file does not contain it.
+    median_rtt_ns: The median of the smoothed round trips that TCP reports.
     """
 
     way: str
@@ -39,7 +39,7 @@ class TransferDescription:
 
 
 def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
-    """Description of a transfer; None if `transfer` is None."""
+    """Return the description of a transfer, or None if `transfer` is None."""
     if transfer is None:
         return None
     told = {

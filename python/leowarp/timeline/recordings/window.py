@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows of a large table that a run needs. Rows are sorted by time, so a binary search finds the first needed
-row without reading all rows before it.
+"""Finds the rows of a large table that a run needs. The rows are sorted by time, so a binary search finds the first
+needed row without reading all rows before it.
 
 Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. A
 mistake in a row is found only if the run reads the row. The search ends at anything unexpected, such as a time that is
@@ -20,15 +20,16 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 
 FROM_BYTES = 16 << 20
-"""A file is read in part only if it is at least this large: reading a smaller file completely takes at most 400 MB of
+"""A file is read in part only if it is at least this large. Reading a smaller file completely takes at most 400 MB of
 memory."""
 
 MARGIN_NS = 120 * 10**9
-"""Rows within this time before and after the run are read as well. `MARGIN_NS` is twice the longest delay, so that the
+"""Rows within this time before and after the run are also read. `MARGIN_NS` is twice the longest delay, so that the
 rows include all replies to the run's packets."""
 
 MEMORY_PER_BYTE = 25
-"""Memory per byte of a measurement's text, if the whole text is read: 10^7 rows in 250 MB took 6.2 GB."""
+"""The memory per byte of a measurement's text, if the whole text is read. For example, 10^7 rows in 250 MB took 6.2
+GB."""
 
 LONGEST_LINE_BYTES = 1 << 20
 
@@ -41,7 +42,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """The part of a measurement that a run needs, on the measurement's clock.
 
-    margin_ns: Additional time before and after the part that the run needs.
+    margin_ns: The additional time before and after the part that the run needs.
     """
 
     begin_ns: int
@@ -51,11 +52,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Part:
-    """Lines of a table.
+    """The lines of a table.
 
-    lines: The header and rows, each with its number in the file; stripped, without comments.
-    zero_ns: Time of the table's first row, if times are on the wall clock; otherwise None.
-    longest_ns: Longest step between rows of the whole table, if the table ends before the stretch ends; otherwise None.
+    lines: The header and rows, stripped and without comments, each with its number in the file.
+    zero_ns: The time of the table's first row if times are on the wall clock, otherwise None.
+    longest_ns: The longest step between rows of the whole table if the table ends before the stretch ends, otherwise
+        None.
     """
 
     lines: list[tuple[int, str]]
@@ -64,9 +66,9 @@ class Part:
 
 
 def check_memory(path: Path, count_bytes: int) -> None:
-    """Raise an error if the rows of a text do not fit into memory.
+    """Check that the rows of a text fit into memory.
 
-    Raises ScenarioError.
+    Raises ScenarioError if they do not fit.
     """
     needed_bytes, usable_bytes = count_bytes * MEMORY_PER_BYTE, usable_memory_bytes()
     if needed_bytes > usable_bytes:
@@ -79,10 +81,10 @@ def check_memory(path: Path, count_bytes: int) -> None:
 
 
 def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
-    """The rows of a large CSV table in and around the part that a run needs (`stretch`); None if the whole table must
-    be read.
+    """Return the rows of a large CSV table that a run needs (`stretch`), and some rows around them. None means that the
+    whole table must be read.
 
-    column: Name of the time column, in s.
+    column: The name of the time column, in s.
     Raises ScenarioError if the rows around the stretch are too large for memory.
     """
     try:
@@ -96,7 +98,7 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
 
 
 def is_large_table(path: Path, column: str = "t_s") -> bool:
-    """Whether a file is a CSV table (by its first line) that is large enough to be read in part."""
+    """Return whether a file is a CSV table (by its first line) that is large enough to be read in part."""
     try:
         if path.stat().st_size < FROM_BYTES:
             return False
@@ -108,11 +110,11 @@ def is_large_table(path: Path, column: str = "t_s") -> bool:
 
 
 class _Unexpected(Exception):
-    """Raised if something in the table is unexpected; the whole table is then read, so that the mistake is reported."""
+    """Raised if something in the table is unexpected. The whole table is then read, so that the mistake is reported."""
 
 
 class _Table:
-    """An open table: its header, and its rows, which are identified by the position of their first byte."""
+    """An open table with its header and rows. The position of its first byte identifies a row."""
 
     def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
         self._path, self._file = path, file
@@ -160,8 +162,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """Offset of the first byte of a row at or before a time, at most `_STEP_BYTES` before the last such row. If all
-        rows are later than the time, the result is the offset of the first row."""
+        """Return the offset of a row's first byte. The row is at or before a time, and at most `_STEP_BYTES` before the
+        last such row. If all rows are later than the time, the result is the offset of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)
@@ -175,7 +177,7 @@ class _Table:
         return low
 
     def _row_at(self, at: int, begin: int) -> int:
-        """First byte of the first row that begins at or after position `at`."""
+        """Return the first byte of the first row that begins at or after position `at`."""
         if at <= begin:
             return begin
         self._file.seek(at - 1)
@@ -186,16 +188,16 @@ class _Table:
         return begin if found is None else found[0]
 
     def _first(self, at: int) -> tuple[int, bytes] | None:
-        """First byte and text (without surrounding blanks) of the first row at or after position `at`, where a line
-        must begin; None if there is no such row.
+        """Return the first byte and text (without surrounding blanks) of the first row from position `at` on. A line
+        must begin at `at`. None means that there is no row.
 
         When the method returns, the file position is after the returned row.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
     def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
-        """Lines from position `at` on, where a line must begin: first byte, text without surrounding blanks, and line
-        number. Blank lines and comments are left out."""
+        """Yield the lines from position `at` on: first byte, text without surrounding blanks, and line number. A line
+        must begin at `at`. Blank lines and comments are left out."""
         self._file.seek(at)
         while raw := self._readline():
             line = raw.strip()
@@ -214,7 +216,7 @@ class _Table:
         return raw
 
     def _number_at(self, at: int) -> int:
-        """Number of the line that begins at position `at`."""
+        """Return the number of the line that begins at position `at`."""
         self._file.seek(0)
         count = 1
         for begin in range(0, at, _STEP_BYTES):

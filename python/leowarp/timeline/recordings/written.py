@@ -16,11 +16,11 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 
 
 def csv_of(measurement: Measurement) -> Iterator[str]:
-    """Lines of the CSV, with line ends: comments about the origin, a header, rows.
+    """Yield the lines of the CSV, with line ends: comments about the origin, a header, rows.
 
-    Times are wall-clock times if the measurement has a wall clock. Times and delays are exact to the ns, and rates to
-    the bit/s. Values for which the table has no column (retransmissions, congestion windows, the direction of a loss)
-    are omitted, and a comment says so.
+    The times are wall-clock times if the measurement has a wall clock. The times and delays are exact to the ns, and
+    rates to the bit/s. Values for which the table has no column are omitted, and a comment says so. Examples are
+    retransmissions, congestion windows, and the direction of a loss.
 
     Raises ScenarioError if the measurement contains neither delays nor rates.
     """
@@ -36,8 +36,8 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Times, and columns of delays and rates. Round trips are preferred to one-way delays, because one-way delays are
-    differences of two clocks."""
+    """Return the times, and the columns of delays and rates. Round trips are preferred to one-way delays, because
+    one-way delays are differences of two clocks."""
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):
@@ -66,7 +66,7 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Times and cells of a transfer: one row per interval."""
+    """Return the times and cells of a transfer, with one row per interval."""
     transfer = measurement.transfer
     assert transfer is not None
     columns = {}
@@ -82,7 +82,8 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _delays(series: Series, of_cut: str = "down") -> list[str]:
-    """Cells of a column of delays, ms: a number, ``lost``, or `of_cut` in a row without a connection."""
+    """Return the cells of a column of delays, in ms. A cell is a number, ``lost``, or `of_cut` in a row without a
+    connection."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
         for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)
@@ -90,7 +91,7 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
-    """Cells of a column of rates, Mbit/s: for each time, the rate that is then in force."""
+    """Return the cells of a column of rates, in Mbit/s: the rate in force at each time."""
     place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
     return [
         "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)
@@ -121,7 +122,7 @@ def _any(flags: NDArray[np.bool_] | None) -> bool:
 
 
 def _decimal(value: int, places: int) -> str:
-    """An integer times 10^-places, without trailing zeros."""
+    """Return an integer times 10^-places, without trailing zeros."""
     whole, part = divmod(abs(value), 10**places)
     digits = f"{part:0{places}d}".rstrip("0")
     # The digits are computed from integers, so that reading the file gives the same value in ns.
@@ -129,7 +130,7 @@ def _decimal(value: int, places: int) -> str:
 
 
 def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
-    """Path of the CSV file for a measurement.
+    """Return the path of the CSV file for a measurement.
 
     Raises ScenarioError if the file exists and `force` is not set, if it is not a plain file, or if it is the
         measurement itself.
@@ -144,7 +145,7 @@ def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
 
 
 def write_csv(lines: Iterator[str], target: Path) -> int:
-    """Write the lines; return the number of rows.
+    """Write the lines, and return the number of rows.
 
     Raises ScenarioError if the file cannot be written.
     """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of other tools' files; each returns a `Measurement`."""
+"""Readers of other tools' files. Each reader returns a `Measurement`."""

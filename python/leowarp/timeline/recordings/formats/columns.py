@@ -2,10 +2,10 @@
 """Numbers in columns without a header: `time sequence rtt`, or the columns that the user names, as in `--columns
 t_ns,rtt_ms`.
 
-Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe; the time is the probe's sending time. If
-there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without `--columns`,
-three columns of which the second counts up are read as ``t_s,seq,rtt_ms``. For all other files without `--columns`, the
-error message contains a guess, which the user has to confirm with `--columns`.
+Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
+time. If there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without
+`--columns`, three columns of which the second counts up are read as ``t_s,seq,rtt_ms``. For all other files without
+`--columns`, the error message contains a guess, which the user has to confirm with `--columns`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DELAYS = tuple(f"{what}_{unit}" for what in ("rtt", "delay") for unit in _UNIT_N
 SEQUENCE, SKIPPED = "seq", "-"
 _THREE = ("t_s", SEQUENCE, "rtt_ms")
 _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
-"""Texts that recorders write instead of a delay if a probe was lost."""
+"""The texts that recorders write instead of a delay if a probe was lost."""
 
 _GUESSED_FROM_ROWS = 1000
 # The longest accepted delay is one minute, as in the other formats: a larger value has another unit, or belongs to
@@ -41,7 +41,7 @@ _NUMBERS_OF_16_BITS = 65536
 """icmp_seq restarts at 0 after 65535."""
 _NEIGHBOURS = 8
 _RISES = 0.9
-"""A column is recognised as times if more than this share of its steps do not fall, so that a clock may occasionally be
+"""A column is recognised as times if more than this share of its steps do not fall. A clock may thus occasionally be
 set back."""
 
 # A time above 1e9 s is a wall-clock time: 1e9 s since 1970 is the year 2001, and no measurement lasts that long.
@@ -58,14 +58,14 @@ _NAMES_HINT = (
 
 @dataclass(frozen=True)
 class Guess:
-    """Likely meaning of each column, and the file's first row, which error messages show."""
+    """The likely meaning of each column, and the file's first row, which error messages show."""
 
     columns: tuple[str, ...]
     reading: str
 
 
 def parsed_columns(text: str) -> tuple[str, ...]:
-    """The column names in the value of the option `--columns`.
+    """Return the column names in the value of the option `--columns`.
 
     Raises ScenarioError if a name is unknown, or if there is not exactly one time and one delay among them.
     """
@@ -85,20 +85,21 @@ def parsed_columns(text: str) -> tuple[str, ...]:
 
 
 def looks_like_columns(text: str) -> bool:
-    """Whether the first line begins with a number, and at least two cells of this line are numbers."""
+    """Return whether the first line begins with a number, and has at least two cells that are numbers."""
     lines = numbered(text[:4096])
     numbers = [bool(_NUMBER.fullmatch(cell)) for cell in _cells(lines[0][1])] if lines else []
     return sum(numbers) > 1 and numbers[0]
 
 
 def guess(path: Path, text: str) -> Guess | None:
-    """Likely meaning of the columns; None if no meaning fits.
+    """Return the likely meaning of the columns, or None if no meaning fits.
 
-    A column that rises in similar steps is the time; whole numbers that count up are the sequence. The first remaining
-    column is the round trip; its unit is chosen so that the values are between 0.1 ms and 10 s.
+    A column that rises in similar steps is the time. A column of whole numbers that count up is the sequence. The first
+    remaining column is the round trip. Its unit is chosen so that the values are between 0.1 ms and 10 s.
 
-    path: For messages.
-    text: Content of the file; only its first 1000 rows are used, and of these only rows with the usual number of cells.
+    path: The file, for messages.
+    text: The content of the file. Only its first 1000 rows are used, and of these only rows with the usual number of
+        cells.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
@@ -145,11 +146,11 @@ def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Gue
 
 
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
-    """Round trips, or one-way delays, from numbers in columns.
+    """Return round trips, or one-way delays, from numbers in columns.
 
-    columns: As from `parsed_columns`; by default, three columns of which the second counts up are time, sequence, round
-        trip.
-    Raises ScenarioError with file and line; if no columns were given and their meaning is not certain, the message
+    columns: The names from `parsed_columns`. By default, three columns of which the second counts up are time,
+        sequence, round trip.
+    Raises ScenarioError with file and line. If no columns were given and their meaning is not certain, the message
     contains the guess.
     """
     text = text_of(path)
@@ -207,7 +208,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
 
 class _Row:
-    """One row; its cells are converted according to the columns."""
+    """A row, whose cells are converted according to the columns."""
 
     def __init__(self, path: Path, line: int, cells: list[str], columns: tuple[str, ...]) -> None:
         self.line, self._where, self._columns, self._path = line, f"{path}:{line}", columns, path
@@ -221,7 +222,7 @@ class _Row:
                 self.delay_ns = self._whole_ns(name, cell, _LONGEST_NS)
 
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
-        """A time or a delay in ns; an error if it is not a number or out of range."""
+        """Return a time or a delay in ns. A cell that is not a number or out of range is an error."""
         try:
             # Decimal is used because a float cannot represent 1734546419.040123 s exactly: floats of this size are 238
             # ns apart, so the error is up to 119 ns.
@@ -250,7 +251,7 @@ class _Row:
 
 
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Sequence numbers that continue to count up where 16-bit numbers restart after 65535.
+    """Return sequence numbers that continue to count up where 16-bit numbers restart after 65535.
 
     Raises ScenarioError if the numbers restart anywhere else and stay low, because the file then contains a second
     measurement.
@@ -278,10 +279,9 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
-    """Probes in the order of the rows; lost probes cannot be detected.
+    """Return the probes in the order of the rows. Lost probes cannot be detected.
 
-    Raises ScenarioError if times decrease: without numbers, an adjusted clock cannot be distinguished from unordered
-        rows.
+    Raises ScenarioError if times decrease. Without numbers, an adjusted clock looks like unordered rows.
     """
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
     if (np.diff(t_ns) < 0).any():
@@ -309,7 +309,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
 
 
 def _cells(line: str) -> list[str]:
-    """A row's cells, separated by a comma or semicolon with optional blanks, or by blanks or tabs."""
+    """Return a row's cells, which are separated by a comma or semicolon with optional blanks, or by blanks or tabs."""
     return [cell.strip() for cell in _APART.split(line.strip())]
 
 
@@ -321,7 +321,7 @@ def _usual_width(rows: list[list[str]]) -> int:
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Whether the values are whole numbers that rise by one, or by a little more where probes are missing."""
+    """Return whether the values are whole numbers that rise by one, or by more where probes are missing."""
     # If every second probe is missing, at least half of the remaining steps are still 1. In a column of times in whole
     # ms, that many steps of 1 are rare.
     steps = np.diff(values)
@@ -330,8 +330,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """The unit of a column of times; for wall-clock times, it follows from their size. For times that are not
-    wall-clock times, the unit follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
+    """Return the unit of a column of times. The unit of wall-clock times follows from their size. The unit of other
+    times follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -340,13 +340,13 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """The unit of a column of delays, which follows from their median, because round trips of networks are 0.5 ms to 5
-    s."""
+    """Return the unit of a column of delays. The unit follows from their median, because round trips of networks are
+    0.5 ms to 5 s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 
 def _instant(t_ns: int) -> str:
-    """A time for messages: in seconds, or as date and time if it is a wall-clock time."""
+    """Return a time for messages: in seconds, or as date and time if it is a wall-clock time."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

@@ -2,8 +2,8 @@
 """JSON files that contain one long list, as irtt and iperf3 write them.
 
 A file may contain several documents: iperf 3.16 and 3.17 print the same document twice, `--logfile` appends, and
-`--json-stream` writes one document per line. Text around the documents (warnings from a shell's `2>&1`) is skipped and
-counted.
+`--json-stream` writes one document per line. The text around the documents (warnings from a shell's `2>&1`) is skipped
+and counted.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Pairs = Callable[[list[tuple[str, Any]]], Any]
 class Document:
     """One JSON value of a file.
 
-    line, last_line: First and last line, from 1.
-    element: If the file's value is a list of documents, the index of this document in the list; otherwise None.
+    line, last_line: The first and the last line, from 1.
+    element: The index of this document if the file's value is a list of documents, otherwise None.
     """
 
     line: int
@@ -46,13 +46,13 @@ class Document:
 def documents_of(
     path: Path, text: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
 ) -> list[Document]:
-    """All JSON values in a text.
+    """Return all JSON values in a text.
 
-    path: Source of the text, for messages.
-    tool: Name of the tool that writes such files.
+    path: The source of the text, for messages.
+    tool: The name of the tool that writes such files.
     hint: Advice on how to write a readable file, for messages.
-    skips: Counts parts that are not JSON.
-    pairs: Function that builds an object from its key-value pairs; two pairs may have the same key.
+    skips: The counter of parts that are not JSON.
+    pairs: The function that builds an object from its key-value pairs. Two pairs may have the same key.
     Raises ScenarioError, with the line, if there is no JSON value.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
@@ -95,7 +95,7 @@ def documents_of(
 def document_of(
     path: Path, text: str, key: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The only object with the required list in a text of JSON, and remarks about other objects.
+    """Return the only object with the required list in a text of JSON, and remarks about other objects.
 
     path, text, tool, hint, skips, pairs: The same as for `documents_of`.
     Raises ScenarioError, with the line, if the text is not JSON or is truncated; also if the list is missing or empty,
@@ -138,7 +138,7 @@ def document_of(
 
 
 def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
-    """The error for a text that begins with JSON but does not contain the required object."""
+    """Return the error for a text that begins with JSON but does not contain the required object."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -157,7 +157,7 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
 
 
 def _elements(whole: Document) -> list[Document]:
-    """If the document is a list, the documents in this list; otherwise the document itself. `jq -s` and scripts combine
+    """Return the documents in the document if it is a list, otherwise the document itself. `jq -s` and scripts combine
     several files as a list."""
     if not isinstance(whole.value, list):
         return [whole]
@@ -165,7 +165,7 @@ def _elements(whole: Document) -> list[Document]:
 
 
 def _apart(path: Path, first: Document, second: Document) -> str:
-    """The command that writes two documents of one file into separate files."""
+    """Return the command that writes two documents of one file into separate files."""
     if first.element is not None and second.element is not None and first.line == second.line:
         cut = f"jq '.[{first.element}]' {path} > first.json; jq '.[{second.element}]' {path} > second.json"
     elif second.line > first.last_line:

@@ -31,11 +31,11 @@ def read(
 ) -> Measurement:
     """Read a file of delays, or of a transfer.
 
-    format: csv, irtt, ping, columns, leoreplayer or iperf3; with auto, the content decides.
-    interval_ns: Time between lines, for a format that does not contain it.
-    columns: Names of the columns of a table without a header (`columns.parsed_columns`); if given, the format is
-        columns.
-    stretch: The part of the measurement that is needed; for a large CSV table, only this part is read.
+    format: csv, irtt, ping, columns, leoreplayer or iperf3. With auto, the content decides.
+    interval_ns: The time between lines, for a format that does not contain it.
+    columns: The names of the columns of a table without a header (`columns.parsed_columns`). If they are given, the
+        format is columns.
+    stretch: The part of the measurement that is needed. Only this part of a large CSV table is read.
     Raises ScenarioError with file and line if the file cannot be read.
     """
     path = Path(path)
@@ -72,9 +72,9 @@ def read_capacity(
     """Read a file of capacity. The result is (capacity down, capacity up, wall-clock time in ns at the file's time 0).
     The last two are None if the file does not have them.
 
-    format: csv or mahimahi; with auto, the content decides.
-    packet_bytes: Size of one opportunity in a Mahimahi trace.
-    until_ns: Time until which the trace repeats.
+    format: csv or mahimahi. With auto, the content decides.
+    packet_bytes: The size of one opportunity in a Mahimahi trace.
+    until_ns: The time until which the trace repeats.
     Raises ScenarioError with file and line if the file cannot be read.
     """
     path, kind = Path(path), format
@@ -93,7 +93,7 @@ def read_capacity(
 
 
 def capacity_format_of(path: Path) -> str | None:
-    """csv or mahimahi, if the file can only contain capacity; None if it may contain delays."""
+    """Return csv or mahimahi if the file can only contain capacity, or None if it may contain delays."""
     lines = numbered(text_of(path))
     if lines and looks_like_csv(lines[0][1]):
         names = {name.strip() for name in lines[0][1].split(",")}
@@ -105,7 +105,7 @@ def capacity_format_of(path: Path) -> str | None:
 
 
 def format_of(path: Path) -> str:
-    """Name of the file's format: csv, irtt, ping, columns, leoreplayer or iperf3.
+    """Return the name of the file's format: csv, irtt, ping, columns, leoreplayer or iperf3.
 
     Raises ScenarioError if the file has none of these formats.
     """

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
+"""iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): the result of a TCP transfer in each interval.
 
 The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
-client sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
+client sends *up*. With ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
 Only the sender knows retransmissions, congestion window and round trip. For a reversed transfer, the client's file
-therefore lacks retransmissions, congestion window and round trip. The throughput is the rate that one flow reached on
-the path. The round trip is TCP's smoothed round trip, which includes the delay in the queue that the flow itself fills.
-The throughput is therefore not the path's capacity, and the round trip is not the path's idle delay.
+therefore lacks these three values. The throughput is the rate that one flow reached on the path. The round trip is
+TCP's smoothed round trip, which includes the delay in the queue that the flow itself fills. The throughput is therefore
+not the path's capacity, and the round trip is not the path's idle delay.
 
 Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
 per line.
@@ -33,17 +33,18 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""Allowed relative difference between iperf3's sums and the values that they should equal. Differences are normal,
+"""The allowed relative difference between iperf3's sums and the values that they should equal. Differences are normal,
 because rates are rounded, and intervals end with a complete segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:
-    """Whether a JSON text has iperf3's intervals, or the events of ``--json-stream``, and not irtt's round trips."""
+    """Return whether a JSON text has iperf3's intervals, or the events of ``--json-stream``, and not irtt's round
+    trips."""
     return '"round_trips"' not in text and ('"intervals"' in text or ('"event"' in text and '"interval"' in text))
 
 
 def read_iperf3(path: Path) -> Measurement:
-    """The transfer, or one transfer per direction; if the sender wrote the file, also its smoothed round trips as a
+    """Return the transfer, or one transfer per direction. If the sender wrote the file, its smoothed round trips are a
     series.
 
     Raises ScenarioError, with the file and the faulty interval or line.
@@ -108,8 +109,7 @@ def _document(path: Path, skips: Skips) -> tuple[dict[str, Any], list[str]]:
 
 
 def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], list[str]]:
-    """The document that iperf3 would have written without ``--json-stream``, assembled from the events of the
-    stream."""
+    """Return the document that iperf3 would have written without ``--json-stream``, from the events of the stream."""
     whole: dict[str, Any] = {"intervals": []}
     notes = []
     for one in documents_of(path, text, "iperf3", _HINT, skips, _with_both_sums):
@@ -141,8 +141,8 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a second `sum` gets another name: some releases write both sums of --bidir with the same
-    key."""
+    """Return an object in which a second `sum` gets another name. Some releases write both sums of --bidir with the
+    same key."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
@@ -150,15 +150,15 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
-    """An object within an object; empty if it is missing, because older iperf3 versions omit some objects."""
+    """Return an object within an object, or an empty one if it is missing. Older iperf3 versions omit some objects."""
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """The intervals that can be read and that ``--omit`` did not exclude.
+    """Return the intervals that can be read and that ``--omit`` did not exclude.
 
-    Raises ScenarioError if no interval can be read; the message describes the fault of the first interval.
+    Raises ScenarioError if no interval can be read. The message describes the fault of the first interval.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None
@@ -231,7 +231,8 @@ def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """One sentence for each difference between the sum of the intervals and iperf3's value for the whole test."""
+    """Return one sentence for each sign of missing or damaged intervals: other numbers of streams, gaps, an early end,
+    or a wrong sum of bytes."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:

@@ -10,7 +10,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 
 VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt": 6e7}
-"""Fields of each interval that are read, each with the largest plausible value."""
+"""The fields of each interval that are read, each with the largest plausible value."""
 
 _MOST_S = 30 * 86_400
 _APART_RATIO = 0.02
@@ -22,7 +22,7 @@ EMPTY = ("interval of no length", "intervals of no length")
 
 @dataclass(frozen=True)
 class Roles:
-    """Properties of a test that are the same in all intervals: which side wrote the file, and which side sends.
+    """The properties of a test that are the same in all intervals: which side wrote the file, and which side sends.
 
     server: Whether the server wrote the file.
     reverse: Whether the server sends.
@@ -38,9 +38,9 @@ class Roles:
 class Interval:
     """One interval of a transfer.
 
-    where: Name of the interval in messages.
-    ways: For ``up``, ``down`` or both, the `VALUES` in the file's units; nan for values that are not in the file.
-    moved_bytes: Payload in both directions; None if a stream does not give it.
+    where: The name of the interval in messages.
+    ways: The `VALUES` for ``up``, ``down`` or both, in the file's units. nan means that the file lacks the value.
+    moved_bytes: The payload in both directions. None means that a stream does not give it.
     sends: Whether the side that wrote the file is the sender.
     """
 
@@ -54,7 +54,7 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
-    """The interval. If the interval is left out, the result is a description of the reason, in the singular and in the
+    """Return the interval. If the interval is left out, the result describes the reason, in the singular and in the
     plural.
 
     Raises ScenarioError if the interval cannot be read, or contradicts itself.
@@ -97,8 +97,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """The direction of a stream, down or up. Up is from the client to the server, because the client is at the user's
-    end of the path."""
+    """Return the direction of a stream, down or up. Up is from the client to the server, because the client is at the
+    user's end of the path."""
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -112,8 +112,8 @@ def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
 
 
 def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
-    """The values over all streams of one direction: rates, retransmissions and windows are added, round trips are
-    averaged."""
+    """Return the values over all streams of one direction. Rates, retransmissions and windows are added, and round
+    trips are averaged."""
     for place, stream in streams:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
         _check_rate(f"{where}.streams[{place}]", stream)
@@ -132,7 +132,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
 def _sum_of(
     sums: list[dict[str, Any]], streams: list[tuple[int, dict[str, Any]]], *, alone: bool
 ) -> dict[str, Any] | None:
-    """iperf3's sum for the streams of one direction."""
+    """Return iperf3's sum for the streams of one direction."""
     if alone and len(sums) == 1:
         return sums[0]
     sender = streams[0][1].get("sender")
@@ -140,7 +140,7 @@ def _sum_of(
 
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
-    """Check that bytes, time and rate of a stream agree; if they do not, the file is damaged."""
+    """Check that bytes, time and rate of a stream agree."""
     names = ("start", "end", "bytes", "bits_per_second")
     start, end, moved, bps = (stream.get(name) for name in names)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (start, end, moved, bps)):
@@ -175,7 +175,7 @@ def _has_bytes(stream: dict[str, Any]) -> bool:
 
 
 def _number(where: str, of: Any, name: str, most: float) -> float:
-    """A number in the file's unit; an error if it is not a number, below 0 or above `most`."""
+    """Return a number in the file's unit. A value that is not a number, below 0 or above `most` is an error."""
     value = of.get(name) if isinstance(of, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ScenarioError(f"{where}.{name} = {value!r:.40} is not a number from 0 to {most:g}", _HINT)

@@ -96,7 +96,7 @@ def test_json_of_nobody_names_the_two_that_can_be_read(tmp_path: Path, content: 
 
 
 def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1.0, **more: Any) -> dict[str, Any]:
-    """One stream of an interval, in the form that iperf 3.16 writes."""
+    """Return one stream of an interval, in the form that iperf 3.16 writes."""
     of_sender = {"retransmits": 3, "snd_cwnd": 800_000, "rtt": 34_000} if sender else {}
     return {
         "socket": 5, "start": number, "end": number + length_s, "seconds": length_s,
@@ -106,7 +106,7 @@ def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1
 
 
 def summed(*streams: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An interval of iperf3's JSON with the given streams and their sum."""
+    """Return an interval of iperf3's JSON with the given streams and their sum."""
     first = streams[0]
     whole = {
         **first, "bytes": sum(one["bytes"] for one in streams),
@@ -270,7 +270,7 @@ def test_totals_show_intervals_that_are_missing(tmp_path: Path) -> None:
 
 
 def _whole(number: int) -> dict[str, Any]:
-    """An interval of two streams, with all the sums that iperf3 writes."""
+    """Return an interval of two streams, with all the sums that iperf3 writes."""
     ends = {"start": float(number), "end": number + 1.0, "seconds": 1.0, "omitted": False}
     streams = [
         {"socket": socket, **ends, "bytes": bytes_, "bits_per_second": 8.0 * bytes_}

@@ -2,11 +2,11 @@
 """irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
 
 The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
-needs to process a probe. `send` is client to server, here *up*, because the client is at the user; `receive` is *down*.
+needs to process a probe. `send` is client to server, here *up*, because the client is at the user. `receive` is *down*.
 One-way delays are differences between the clocks of two machines, so they contain the difference of the clocks and may
 be negative.
 
-A round trip that is negative, or that contradicts its own time stamps, is left out: its probe counts neither as lost
+A round trip that is negative, or that contradicts its own time stamps, is left out. Its probe counts neither as lost
 nor as answered.
 """
 
@@ -27,18 +27,17 @@ from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
-"""Length of the IP and UDP headers before irtt's own packet, which has the length `config.params.length`."""
+"""The length of the IP and UDP headers before irtt's own packet, which has the length `config.params.length`."""
 
 
 def looks_like_irtt(text: str) -> bool:
-    """Whether a JSON text has irtt's round trips, or has irtt's version because it was truncated before the round
-    trips."""
+    """Return whether a JSON text has irtt's round trips or, if it was truncated before them, irtt's version."""
     return '"round_trips"' in text or '"irtt"' in text
 
 
 def read_irtt(path: Path) -> Measurement:
-    """Round trips and the direction in which each lost probe was lost; also one-way delays, if the server sent time
-    stamps.
+    """Return the round trips, and the direction in which each lost probe was lost. One-way delays are included if the
+    server sent time stamps.
 
     Raises ScenarioError, with the file and the faulty round trip or line.
     """
@@ -79,9 +78,9 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
-    """The readable round trips, without duplicates, with times on one clock.
+    """Return the readable round trips, without duplicates, with times on one clock.
 
-    Raises ScenarioError if no round trip is readable; the message names the fault of the first round trip.
+    Raises ScenarioError if no round trip is readable. The message names the fault of the first round trip.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None
@@ -134,8 +133,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Delays in one direction. A probe counts as lost only if it was certainly lost in this direction. A lost probe is
-    left out if the direction of its loss is unknown."""
+    """Return the delays in one direction. A probe counts as lost only if it was certainly lost in this direction. A
+    lost probe is left out if the direction of its loss is unknown."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

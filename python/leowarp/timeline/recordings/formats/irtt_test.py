@@ -17,8 +17,8 @@ BEGIN_NS = 1_700_000_000 * S
 
 
 def trip(number: int, rtt_ns: int = 400_000, offset_ns: int = 0) -> dict[str, Any]:
-    """A round trip with consistent time stamps; the server's clock is `offset_ns` ahead of the client's, and the server
-    needs 20 us per probe."""
+    """Return a round trip with consistent time stamps. The server's clock is `offset_ns` ahead of the client's, and the
+    server needs 20 us per probe."""
     mono, at = 5 * S + number * 10 * MS, BEGIN_NS + number * 10 * MS
     client = {
         "send": {"wall": at, "monotonic": mono},

@@ -13,16 +13,16 @@ from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 _LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
-"""Threshold for a wall clock that was set: from one probe to the next, the difference between wall clock and monotonic
-clock changes by more than this value."""
+"""The threshold for a wall clock that was set. The clock was set if its difference from the monotonic clock changes by
+more than this value from one probe to the next."""
 
 
 class Trip:
     """One round trip, with the values that `read_irtt` needs.
 
-    where: Name of the round trip in messages.
+    where: The name of the round trip in messages.
     trip: The round trip as an object of the JSON.
-    clock: Clock of the sending times: wall, monotonic or number. If the clock is `number`, no round trip has a time
+    clock: The clock of the sending times: wall, monotonic or number. If the clock is `number`, no round trip has a time
         stamp, and the times are computed from the sequence number and irtt's interval.
     interval_ns: irtt's interval between probes.
     """
@@ -45,7 +45,7 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip contradicts the client's own time stamps: it is longer than the stamps allow, or
+        """Whether the round trip contradicts the client's own time stamps. It is then longer than the stamps allow, or
         shorter by more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
@@ -61,7 +61,7 @@ class Trip:
         return not took_ns - server_ns - _SLACK_NS <= rtt_ns <= took_ns + _SLACK_NS
 
     def delay_ns(self, name: str) -> float:
-        """A delay in ns; nan for a lost round trip, or if the server sent no time stamps."""
+        """Return a delay in ns, or nan for a lost round trip or if the server sent no time stamps."""
         if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
             return float("nan")
         # A one-way delay may be negative, because the two clocks may disagree.
@@ -90,7 +90,7 @@ class Trip:
 
 
 def part_of(value: Any, keys: tuple[str, ...]) -> Any:
-    """Value at a path of keys in nested objects; None if a key is missing."""
+    """Return the value at a path of keys in nested objects, or None if a key is missing."""
     for key in keys:
         if not isinstance(value, dict):
             return None
@@ -99,7 +99,7 @@ def part_of(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Differences between irtt's own counts and the round trips that were read."""
+    """Return the differences between irtt's own counts and the round trips that were read."""
     answered = sum(trip.lost == "false" for trip in trips)
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
@@ -117,11 +117,10 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
-    """The clock for the sending times of all round trips, irtt's interval if there is no clock, and remarks for the
-    user.
+    """Return the clock for all sending times, irtt's interval if there is no clock, and remarks for the user.
 
-    Returns: the clock, which is wall or monotonic (whichever more round trips have), or number; the interval in ns; and
-        the remarks. If the wall clock was set during the measurement, or did not advance, the monotonic clock is
+    Returns: The clock, the interval in ns, and the remarks. The clock is wall or monotonic (whichever more round trips
+        have), or number. If the wall clock was set during the measurement, or did not advance, the monotonic clock is
         returned.
     """
     both: list[tuple[int, int]] = []
@@ -154,7 +153,7 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
 
 
 def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Remarks on signs that the file's format is not json_format 1."""
+    """Return remarks on signs that the file's format is not json_format 1."""
     notes = []
     version = part_of(document, ("version", "json_format"))
     if version is not None and version != 1:
@@ -169,7 +168,7 @@ def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clocks_note(send_ns: list[float], receive_ns: list[float]) -> list[str]:
-    """A sentence if the clocks of client and server differ by more than a round trip."""
+    """Return a sentence if the clocks of client and server differ by more than a round trip."""
     send, receive = np.array(send_ns), np.array(receive_ns)
     known = ~np.isnan(send) & ~np.isnan(receive)
     if not known.any():

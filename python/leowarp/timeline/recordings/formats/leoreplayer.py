@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """LeoReplayer's delay files: one line per 10 ms, with the one-way delay in ms as an integer.
 
-The format is that of SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line
-k (from 0) holds for packets sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line,
+The format is from SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k
+(from 0) holds for packets sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line,
 LeoReplayer starts again with the first one (here: ``repeat``). The values are halves of round trips measured by ping.
 """
 
@@ -21,7 +21,7 @@ _LONGEST_MS = 60_000
 
 
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Downlink delays; the delay of a line holds until the next line.
+    """Return the downlink delays. The delay of a line holds until the next line.
 
     Raises ScenarioError with file and line if the file is malformed.
     """

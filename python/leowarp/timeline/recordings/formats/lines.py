@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.window import check_memory
 
 
 def text_of(path: Path) -> str:
-    """Text of a file; gzip and zstd files are unpacked, whatever their name.
+    """Return the text of a file. gzip and zstd files are unpacked, whatever their name.
 
     Raises ScenarioError if the file cannot be read, or is not text.
     """
@@ -45,15 +45,15 @@ def text_of(path: Path) -> str:
 
 
 def numbered(text: str) -> list[tuple[int, str]]:
-    """Lines without surrounding blanks, each with its number; blank lines and comments (#) are left out."""
+    """Return the lines without surrounding blanks, each with its number. Blank lines and comments (#) are left out."""
     lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """The numbers of a file with one non-negative integer per line, and its lines as from `numbered`.
+    """Return the numbers of a file with one non-negative integer per line, and its lines (`numbered`).
 
-    Raises ScenarioError, with file and line, if a line is not a non-negative integer up to `highest`; also if the file
+    Raises ScenarioError, with file and line, if a line is not a non-negative integer up to `highest`, or if the file
     has no line.
     """
     lines = numbered(text_of(path))
@@ -68,17 +68,17 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
 
 
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """A note for the user if the text's last line has no line end, because this line may be incomplete.
+    """Return a note for the user if the text's last line has no line end and may be incomplete.
 
-    line: Number of the last line, counted from 1.
+    line: The number of the last line, counted from 1.
     """
     return () if text.endswith("\n") else (f"line {line} has no end, so it may be cut short; it is read as it stands",)
 
 
 def without_line(path: Path, line: int) -> str:
-    """The shell command that writes a copy of a file without one of its lines; a packed file is unpacked.
+    """Return the shell command that writes a copy of a file without one of its lines. A packed file is unpacked.
 
-    line: Number of this line, counted from 1, in the unpacked text.
+    line: The number of this line, counted from 1, in the unpacked text.
     """
     kind = kind_of(path)
     return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mahimahi's traces: one integer per line, which is the time in ms of an opportunity to deliver 1500 bytes.
 
-The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that is on several lines means
+The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease. A time that is on several lines means
 several opportunities at this time. The last time in the file is the length of the trace. After the last time, Mahimahi
-starts again (here: ``repeat``), so opportunities at 0 coincide with those at the last time.
+starts again (here: ``repeat``), so opportunities at 0 coincide with opportunities at the last time.
 
 leowarp converts the opportunities at k ms into a rate in the millisecond before k. The link then has the time to send
 1500 bytes per opportunity, and delivers them by k ms, as in Mahimahi. Opportunities at 0 in the first round become a
@@ -31,9 +31,9 @@ _LONGEST_MS = 30 * 86_400_000
 
 
 def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64]:
-    """The times in a trace.
+    """Return the times in a trace.
 
-    skips: Counter for lines that are skipped.
+    skips: The counter for lines that are skipped.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips() if skips is None else skips
@@ -63,7 +63,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
 
 
 def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDArray[np.int64], list[int]]:
-    """Times, and the line number of each; invalid lines are skipped and counted.
+    """Return the times, and the line number of each. Invalid lines are skipped and counted.
 
     Raises ScenarioError if more than a tenth of the lines is invalid.
     """
@@ -96,11 +96,11 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
 
 
 def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None) -> Capacity:
-    """The capacity of a trace.
+    """Return the capacity of a trace.
 
-    packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead per packet, so that an opportunity carries
-        one full packet.
-    until_ns: Time until which the trace is repeated; by default the trace ends with its last time.
+    packet_bytes: The size of an opportunity: 1500 bytes plus the link's overhead per packet, so that an opportunity
+        carries one full packet.
+    until_ns: The time until which the trace is repeated. By default, the trace ends with its last time.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()
@@ -114,8 +114,8 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
-    """The capacity as a rate per millisecond; successive milliseconds with the same rate are one row. The capacity ends
-    at the last time in `times_ms`."""
+    """Return the capacity as a rate per millisecond. Successive milliseconds with the same rate are one row. The
+    capacity ends at the last time in `times_ms`."""
     # The capacity is computed without a row for every ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])

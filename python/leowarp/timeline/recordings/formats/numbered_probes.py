@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers: missing numbers are lost probes, repeated numbers are duplicates. Backward steps of the
-sender's clock are detected."""
+"""Probes with sequence numbers. Missing numbers are lost probes, and repeated numbers are duplicates. Backward steps of
+the sender's clock are detected."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NEIGHBOURS = 8
 class NumberedProbe:
     """One probe.
 
-    line: Line of the file that reports the probe.
-    t_ns: Sending time of the probe on the sender's clock.
-    delay_ns: Round trip of the probe; None: the file marks the probe as lost.
+    line: The line of the file that reports the probe.
+    t_ns: The sending time of the probe on the sender's clock.
+    delay_ns: The round trip of the probe. None means that the file marks the probe as lost.
     """
 
     line: int
@@ -37,13 +37,13 @@ class NumberedProbe:
 
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """Probes in the order of their numbers.
+    """The probes in the order of their numbers.
 
     series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
-    clock_steps: Times at which the clock was set back.
-    steady_ns: int64 array of shape (n,) or None. Sending times, corrected where the clock was set back. None if the
-        sender's clock was never set back.
+    clock_steps: The times at which the clock was set back.
+    steady_ns: int64 array of shape (n,) or None. The sending times, corrected where the clock was set back. None means
+        that the sender's clock was never set back.
     """
 
     series: Series
@@ -55,12 +55,12 @@ class Sent:
 def measurement_of_probes(
     source: str, format: str, probes: list[NumberedProbe], notes: tuple[str, ...] = ()
 ) -> Measurement:
-    """Round trips of probes recorded in any order.
+    """Return the round trips of probes recorded in any order.
 
     source, format: As in `Measurement`.
     probes: At least one probe. If several replies have the same number, the first one is the reply, and the others are
         duplicates.
-    notes: Remarks from reading the file.
+    notes: The remarks from reading the file.
     Raises ScenarioError if the probes' numbers span too large a range.
     """
     first: dict[int, NumberedProbe] = {}
@@ -97,13 +97,13 @@ def sent_in_order(
     delay_ns: NDArray[np.float64],
     unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
-    """All probes of a measurement, in the order of their numbers. A probe without a reply gets a sending time between
-    those of its neighbours, at even intervals.
+    """Return all probes of a measurement, in the order of their numbers. A probe without a reply gets a sending time
+    between its neighbours' times, at even intervals.
 
-    sequence: int64 array of shape (n,). Strictly increasing.
-    sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock, and round trip; nan: lost.
-    unknown: int64 array of shape (m,). Numbers of probes about which nothing is known. Probes about which nothing is
-        known count neither as lost nor as answered, so they are not in the series.
+    sequence: int64 array of shape (n,). The numbers strictly increase.
+    sent_ns, delay_ns: arrays of shape (n,). The sending time on the sender's clock, and the round trip. nan means lost.
+    unknown: int64 array of shape (m,). The numbers of probes about which nothing is known. These probes count neither
+        as lost nor as answered, so they are not in the series.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -134,7 +134,7 @@ def sent_in_order(
 
 
 def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sending times for all numbers from the first to the last; the times never decrease."""
+    """Return the sending times for all numbers from the first to the last. The times never decrease."""
     # On a busy machine a reply may be printed late, so that its probe seems to have been sent after the next one.
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
@@ -146,7 +146,7 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Indexes of the probes at which the clock was set back, each with the (negative) size of the step."""
+    """Return the indexes of the probes at which the clock was set back, each with the (negative) size of the step."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
         # The medians of eight probes on either side are compared, because a single line that was printed late does not
@@ -159,8 +159,8 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of each time among successive equal times: time stamps in us may be equal, and adding 0, 1, 2 ns makes them
-    different."""
+    """Return the index of each time among successive equal times. Time stamps in us may be equal, and adding 0, 1, 2 ns
+    makes them different."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

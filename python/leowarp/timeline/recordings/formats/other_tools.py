@@ -18,9 +18,10 @@ _MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
 
 
 def refused_tool(path: Path, text: str) -> ScenarioError | None:
-    """The error for the output of another tool, such as fping, iperf3 or mtr; None if no tool is recognised.
+    """Return the error for the output of another tool, such as fping, iperf3 or mtr. None means that no tool is
+    recognised.
 
-    text: Content of the file.
+    text: The content of the file.
     """
     beginning = text[:10_000]
     if _FPING.search(beginning):

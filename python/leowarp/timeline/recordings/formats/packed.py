@@ -14,15 +14,16 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-"""First bytes of a packed file, from RFC 1952, 2.3.1, and RFC 8878, 3.1.1."""
+"""The first bytes of a packed file, from RFC 1952, 2.3.1, and RFC 8878, 3.1.1."""
 
 _PIECE_BYTES = 1 << 20
 
 
 def unpacked(path: Path, raw: bytes) -> bytes:
-    """Content of a packed file, whatever its name. If the file is not packed, the bytes are returned unchanged.
+    """Return the content of a packed file, whatever its name. If the file is not packed, the bytes are returned
+    unchanged.
 
-    path: Name of the file in messages.
+    path: The name of the file in messages.
     raw: The file's content.
     Raises ScenarioError if the file is damaged, or unpacks to more than `plainfiles.MOST_INPUT_BYTES`.
     """
@@ -52,7 +53,7 @@ def unpacked(path: Path, raw: bytes) -> bytes:
 
 
 def kind_of(path: Path) -> str | None:
-    """gzip or zstd; None for a file that is not packed."""
+    """Return gzip or zstd, or None for a file that is not packed."""
     with path.open("rb") as file:
         return _kind(file.read(max(map(len, _MAGIC))))
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of ping: round trips, one line per reply; a missing sequence number is a lost probe.
+"""The output of ping: round trips, one line per reply. A missing sequence number is a lost probe.
 
-Supported are iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). With ``ping -D`` of iputils,
-each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the time at
-which its reply was printed, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"), so
-their sending times are interpolated between those of their neighbours. If probes were lost before the first reply or
+The module supports iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). With ``ping -D`` of
+iputils, each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the
+time at which its reply was printed, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"),
+so their sending times are interpolated between their neighbours' times. If probes were lost before the first reply or
 after the last, only their number is known, from ping's statistics.
 
-A file may contain several outputs if their replies have time stamps: they become one measurement, in which nothing is
-known of the time between two outputs. If a line cannot be read, its probe is left out: it counts neither as lost nor as
-answered.
+A file may contain several outputs if their replies have time stamps. The outputs become one measurement, in which
+nothing is known of the time between two outputs. If a line cannot be read, its probe is left out, and counts neither as
+lost nor as answered.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _ORPHAN = (
     "copies (DUP!) of replies that are not in the file",
 )
 _MOST_PARTS = 100
-"""Largest number of parts of an output; a new part begins where the sequence numbers go back. If the numbers go back
-more often, the lines are not in order."""
+"""The largest number of parts of an output. A new part begins where the sequence numbers go back. If the numbers go
+back more often, the lines are not in order."""
 
 
 def looks_like_ping(text: str) -> bool:
-    """Whether one of the first lines is a reply or ping's header line."""
+    """Return whether one of the first lines is a reply or ping's header line."""
     beginning = "\n".join(line for line in text[:100_000].splitlines()[:100] if not line.startswith("#"))
     return any(isinstance(line, Header | Reply) for _, line in lines_of(beginning))
 
@@ -68,8 +68,8 @@ def looks_like_ping(text: str) -> bool:
 class _Read:
     """One run of ping, with its probes in order.
 
-    sent: Probes of the run.
-    copies: Number of duplicate replies.
+    sent: The probes of the run.
+    copies: The number of duplicate replies.
     """
 
     run: Run
@@ -79,10 +79,10 @@ class _Read:
 
 
 def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Round trips of ping's output.
+    """Return the round trips of ping's output.
 
-    interval_ns: Time between probes, for output without time stamps.
-    Raises ScenarioError with file and line, if there is no reply, or if the file has several runs that cannot be one
+    interval_ns: The time between probes, for output without time stamps.
+    Raises ScenarioError with file and line if there is no reply, or if the file has several runs that cannot be one
     measurement.
     """
     text = text_of(path)
@@ -130,7 +130,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """Number of the last line, if it is a truncated reply because ping was killed while writing it."""
+    """Return the number of the last line, if it is a truncated reply because ping was killed while writing it."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -158,7 +158,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """The run itself; or its parts, if its numbers restart without a new header line.
+    """Return the run itself, or its parts if its numbers restart without a new header line.
 
     Raises ScenarioError if the numbers restart and there are no time stamps.
     """
@@ -183,7 +183,8 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """The run without replies whose sequence number is damaged. Nothing is known about the probes of these replies."""
+    """Return the run without replies whose sequence number is damaged. Nothing is known about the probes of these
+    replies."""
     strange = strange_numbers(run.replies, interval_ns)
     for place in sorted(strange):
         skips.add(*_STRANGE, f"line {run.replies[place].line}")
@@ -191,7 +192,7 @@ def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) ->
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
-    """The runs; if only a few replies have no time stamp, these replies are treated as damaged lines, whose beginning
+    """Return the runs. If only a few replies have no time stamp, these replies count as damaged lines whose beginning
     is missing."""
     replies = [reply for run in runs for reply in run.replies]
     rare = [reply for reply in replies if reply.printed_ns is None]
@@ -241,8 +242,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Numbers of probes about which nothing is known because a line cannot be read, and the number of unreadable
-    replies that cannot be assigned to a probe."""
+    """Return the numbers of probes about which nothing is known because a line cannot be read. The second result is the
+    number of unreadable replies that cannot be assigned to a probe."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -268,8 +269,8 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
-    """Sending time of each probe: printing time minus round trip. Without time stamps, probes are sent at even
-    intervals."""
+    """Return the sending time of each probe: printing time minus round trip. Without time stamps, probes are sent at
+    even intervals."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns
@@ -278,7 +279,7 @@ def _sent_ns(
 
 
 def _joined(path: Path, read: list[_Read]) -> Sent:
-    """All runs, with times on the clock of the first run.
+    """Return all runs, with times on the clock of the first run.
 
     Raises ScenarioError if a run begins before the previous run ends, because the order of their probes is then
     unknown.
@@ -327,7 +328,7 @@ def _runs_note(read: list[_Read]) -> list[str]:
 
 
 def _probe_bytes(run: Run) -> int | None:
-    """The IP length of a probe, from ping's first line or from the length in the first reply."""
+    """Return the IP length of a probe, from ping's first line or from the length in the first reply."""
     if run.header is not None and run.header.ip_bytes is not None:
         return run.header.ip_bytes
     reply = run.replies[0]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recognises the lines that ping prints, for all variants of ping and all languages.
 
-Covered are iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
+The module covers iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
 (decimal sign of the locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). The translations of iputils
-(`po/*.po`) translate the unit and the words around it; all but the Czech one keep `icmp_seq=`. Each line may begin with
+(`po/*.po`) translate the unit and the words around it. All but the Czech one keep `icmp_seq=`. Each line may begin with
 text of another program: of `ts`, of `--apple-time`, or of a shell's loop.
 """
 
@@ -19,10 +19,10 @@ _UNIT_NS = {
 }  # fmt: skip
 _UNIT = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
 _LAST_NS = 2**62
-"""Largest accepted time, in the year 2116: differences of two such times fit into 64 bits."""
+"""The largest accepted time, in the year 2116. The difference of two accepted times fits into 64 bits."""
 _NUMBER = r"\d{1,9}(?:[.,]\d{1,9})?"
 _SEQUENCE = re.compile(r"(?:\b(?:icmp_)?[sr]eq|\bpořadí)\s?=\s?(?P<seq>\d{1,10})\b")
-"""`icmp_req=` is from iputils before 2012; the Georgian translation has a blank before the equals sign."""
+"""`icmp_req=` is from iputils before 2012. The Georgian translation has a blank before the equals sign."""
 _TIME = re.compile(rf"(?<!ttl)(?<!TTL)(?<!hlim)(?P<sign>[=<])\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
 _BYTES = re.compile(r"(?<![\d.:])(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s*$")
 _ANY_BYTES = re.compile(r"^(?P<bytes>\d{1,6}) ")
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?
 _HOPS = re.compile(r"\b(?:ttl|hlim)\s?=\s?\d+", re.IGNORECASE)
 _STAMP = re.compile(r"\[(?P<stamp>\d{1,12}\.\d{1,9})\]\s*")
 _BARE_STAMP = re.compile(r"^(?P<stamp>\d{9,10}\.\d{1,9})(?:[:;,]?\s+)")
-"""Time stamp that `ts %.s` prints: like that of `ping -D`, but without brackets."""
+"""The time stamp that `ts %.s` prints, which is as in `ping -D`, but without brackets."""
 HEADER = re.compile(r"(?<!AR)(?:P(?:ING|ing)6?|ПІНГ)(?: (?P<target>\S+?) ?)?\((?P<address>[^\s()]*)")
 _LENGTHS = re.compile(r"\b(?P<payload>\d{1,6}) ?\((?P<ip>\d{1,6})\) ")
 _TALLY = re.compile(r"(?P<sent>\d{1,10}) packets transmitted, (?P<received>\d{1,10})(?: packets)? received\b")
@@ -40,34 +40,34 @@ _ICMP_ERROR = re.compile(
     r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
     r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
 )
-"""Lines in which the BSDs report an ICMP error, such as `36 bytes from ROUTER: Destination Host Unreachable`; such a
-line is not a reply."""
+"""The lines in which the BSDs report an ICMP error, such as `36 bytes from ROUTER: Destination Host Unreachable`. These
+lines are not replies."""
 _SPREAD = re.compile(
     rf"=\s*(?P<least>{_NUMBER})/(?P<mean>{_NUMBER})/(?P<most>{_NUMBER})(?:/{_NUMBER})?\s*(?P<unit>{_UNIT})"
 )
 _COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
 _PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-"""Colours that `grc ping` prints, and control sequences that a terminal's recorder (script) stores."""
+"""The colours that `grc ping` prints, and the control sequences that a terminal's recorder (script) stores."""
 _MARK = re.compile(r"\([^()]*!\)")
-"""Remarks such as `(BAD CHECKSUM!)` and `(DIFFERENT ADDRESS!)`, in any language."""
+"""A remark such as `(BAD CHECKSUM!)` or `(DIFFERENT ADDRESS!)`, in any language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A line that reports a reply.
 
-    line: Number of the line, counted from 1.
+    line: The number of the line, counted from 1.
     text: The whole line.
-    seq: Sequence number as printed (modulo 65536).
-    rtt_ns: Round trip; None if the time in the line is not readable.
-    resolution_ns: Value of one unit in the last digit of the printed round trip.
-    printed_ns: When the line was printed, ns since 1970, if `-D` was used.
-    source: The address that replied; None if the language is not English.
-    length_bytes: Length of the ICMP message.
+    seq: The sequence number as printed (modulo 65536).
+    rtt_ns: The round trip. None means that the time in the line is not readable.
+    resolution_ns: The value of one unit in the last digit of the printed round trip.
+    printed_ns: The time at which the line was printed, in ns since 1970, if `-D` was used.
+    source: The address that replied. None means that the language is not English.
+    length_bytes: The length of the ICMP message.
     copy: Whether ping marks the reply as a duplicate.
     mark: ping's remarks about the reply, such as a bad checksum or another address.
-    prefix: Text before the reply, if it is not a time stamp of ping.
+    prefix: The text before the reply, if it is not a time stamp of ping.
     at_most: Whether the printed round trip is an upper bound: `time<1 ms`.
     """
 
@@ -90,7 +90,7 @@ class Header:
     """The header line, with which an output of ping begins.
 
     target: The host that was pinged.
-    ip_bytes: IP length of a probe.
+    ip_bytes: The IP length of a probe.
     """
 
     line: int
@@ -100,7 +100,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Numbers of packets sent and received, as printed by ping."""
+    """The numbers of packets sent and received, as printed by ping."""
 
     line: int
     sent: int
@@ -109,7 +109,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Minimum, mean and maximum round trip, as printed by ping."""
+    """The minimum, mean and maximum round trip, as printed by ping."""
 
     line: int
     least_ns: int
@@ -122,7 +122,7 @@ class Spread:
 class Silence:
     """A line that reports that no reply came for a number, or that reports an error.
 
-    seq: The sequence number; None if the line has no number.
+    seq: The sequence number. None means that the line has no number.
     """
 
     line: int
@@ -136,14 +136,14 @@ class Damaged:
     line: int
     text: str
     replies: int = 1
-    """Smallest number of replies that the line can have been."""
+    """The smallest number of replies that the line can have been."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 
 
 def lines_of(text: str) -> list[tuple[str, Line]]:
-    """Each non-blank line with its meaning; the meaning is None if the line says nothing about a reply.
+    """Return each non-blank line with its meaning. The meaning is None if the line says nothing about a reply.
 
     If ping is killed while writing and started again, a line begins within a line. Both lines are in the result, with
     the same text.
@@ -221,7 +221,7 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
 
 
 def _ns(number: str, unit: str) -> tuple[int, int]:
-    """A printed time in ns, and the value of one unit in its last digit."""
+    """Return a printed time in ns, and the value of one unit in its last digit."""
     # Decimal is used, because a time in ms with three digits is a whole number of us, while a product of floats seldom
     # is. No variant of ping prints a thousands separator, so a comma is the decimal sign of the locale.
     value = Decimal(number.replace(",", "."))
@@ -231,7 +231,7 @@ def _ns(number: str, unit: str) -> tuple[int, int]:
 
 
 def _source(text: str) -> str:
-    """The address that replied, without the host name that some pings print before it."""
+    """Return the address that replied, without the host name that some pings print before it."""
     addresses = _ADDRESS.findall(text)
     return addresses[-1].lower() if addresses else text.strip()
 

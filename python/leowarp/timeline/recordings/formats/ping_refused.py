@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors for outputs of ping that cannot be read; each error suggests a command."""
+"""The errors for outputs of ping that cannot be read. Each error suggests a command."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ANSWER = "look whether the host answers at all (ping HOST); a recording needs o
 
 
 def apart_hint(path: Path, line: int) -> str:
-    """The commands that move all lines from a given line on into a separate file."""
+    """Return the commands that move all lines from a given line on into a separate file."""
     return f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt"
 
 
 def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
-    """Error for a file without a readable round trip."""
+    """Return the error for a file without a readable round trip."""
     if (other := refused_tool(path, text)) is not None:
         return other
     without_time = [reply for run in runs for _, reply in run.without_time]
@@ -89,7 +89,8 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 def in_one_place(path: Path, replies: list[Reply]) -> None:
     """Check that all replies of a run come from one address, except for replies that ping marks.
 
-    Raises ScenarioError if the replies come from several addresses: two pings wrote into the file at the same time.
+    Raises ScenarioError if the replies come from several addresses, because two pings then wrote into the file at the
+    same time.
     """
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
@@ -129,7 +130,7 @@ def _length(run: Run) -> int | None:
 
 
 def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError:
-    """The error for sequence numbers that decrease in an output of ping without time stamps."""
+    """Return the error for sequence numbers that decrease in an output of ping without time stamps."""
     return ScenarioError(
         f"{path}:{reply.line}: number {reply.seq} after number {before.seq}, and not overtaken: two outputs of ping in "
         "one file (or lines in disorder), and without time stamps nothing says what was between them",
@@ -138,7 +139,7 @@ def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError
 
 
 def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
-    """Error for several outputs in one file if they have no time stamps, because the time between them is unknown."""
+    """Return the error for several outputs without time stamps in one file. The time between the outputs is unknown."""
     return ScenarioError(
         f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
         "how long after the first",

@@ -19,7 +19,7 @@ SEQUENCE_NUMBERS = 65536
 """icmp_seq has 16 bits and wraps after 65535."""
 
 _FIRST_NUMBERS = (0, 1)
-"""First sequence numbers: iputils counts from 1; the BSDs, inetutils and BusyBox count from 0."""
+"""The first sequence numbers. iputils counts from 1, and the BSDs, inetutils and BusyBox count from 0."""
 
 _LONG_PKTS, _NEAR = 1000, 16
 # The time between probes is seldom exactly the interval of ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some
@@ -31,12 +31,12 @@ _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
 class Run:
     """One output of ping, or a part of an output.
 
-    header: First line of the output; None: it is missing.
-    replies: Replies in the order of their lines; each has a round trip.
-    without_time: Replies whose round trip is unreadable, each with the number of `replies` before it.
-    damaged: Lines that were replies but are damaged, each with the number of `replies` before it.
+    header: The first line of the output. None means that it is missing.
+    replies: The replies in the order of their lines. Each reply has a round trip.
+    without_time: The replies whose round trip is unreadable, each with the number of `replies` before it.
+    damaged: The lines that were replies but are damaged, each with the number of `replies` before it.
     tally, spread: ping's statistics at the end.
-    silent: Sequence numbers for which a line reports that no reply came.
+    silent: The sequence numbers for which a line reports that no reply came.
     """
 
     header: Header | None = None
@@ -49,14 +49,14 @@ class Run:
 
     @property
     def line(self) -> int:
-        """Number of the line on which the run begins."""
+        """The number of the line on which the run begins."""
         if self.header is not None:
             return self.header.line
         unread = [*(line.line for _, line in self.without_time), *(line.line for _, line in self.damaged)]
         return min([*(reply.line for reply in self.replies), *unread])
 
     def without(self, places: set[int]) -> Run:
-        """A copy of the run in which the replies at the indexes `places` count as damaged lines, so nothing is known of
+        """Return a copy of the run in which the replies at `places` count as damaged lines. Nothing is then known of
         their probes."""
         if not places:
             return self
@@ -72,7 +72,7 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Outputs of ping, separated by their header lines and by the statistics at the end of each; outputs without a
+    """Return the outputs of ping, separated by their header lines and their statistics at the end. Outputs without a
     reply are included."""
     runs = [Run()]
     for _, line in lines:
@@ -99,8 +99,8 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
-    """Indexes of replies whose number is damaged: the replies before and after have consecutive numbers, and this
-    reply's number does not fit between them.
+    """Return the indexes of replies whose number is damaged. The replies before and after have consecutive numbers, and
+    the damaged number does not fit between them.
 
     replies, interval_ns: The same parameters as for `unwrapped`.
     """
@@ -126,8 +126,8 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
 
 
 def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
-    """Whether a reply was overtaken: its round trip exceeds that of a reply to a later probe by more than the time
-    between the two probes."""
+    """Return whether a reply was overtaken. Its round trip then exceeds the round trip of a later probe by more than
+    the time between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
     # The limit is half of the time between the two probes, because the interval is only estimated.
@@ -136,13 +136,12 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Sequence numbers that continue to count up after 65535, and the index at which another run begins, if there is
-    one.
+    """Return sequence numbers that continue to count up after 65535, and the index at which another run begins, if any.
 
-    replies: In the order of their lines.
-    interval_ns: Time between probes, for replies without time stamps.
-    Returns seqs: Numbers of the replies before the index `place`; of all replies if `place` is None.
-    Returns place: Index of the first reply of another run; None if all replies belong to one run.
+    replies: The replies in the order of their lines.
+    interval_ns: The time between probes, for replies without time stamps.
+    Returns seqs: The numbers of the replies before the index `place`, or of all replies if `place` is None.
+    Returns place: The index of the first reply of another run, or None if all replies belong to one run.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]
@@ -159,8 +158,8 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The reply's number without the 16-bit limit, from the time stamps, even after an outage of more than 32,768
-    probes; None if the reply belongs to another run."""
+    """Return the reply's number without the 16-bit limit, from the time stamps. The number is right even after an
+    outage of more than 32,768 probes. None means that the reply belongs to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
@@ -190,8 +189,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The reply's number without the 16-bit limit, for replies without time stamps; None if the reply belongs to
-    another run."""
+    """Return the reply's number without the 16-bit limit, for replies without time stamps. None means that the reply
+    belongs to another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:
@@ -208,7 +207,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Time between probes in ns, from replies with consecutive numbers."""
+    """Return the time between probes in ns, from replies with consecutive numbers."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares ping's own statistics with the replies that were read; a difference means that replies are missing or
+"""Compares ping's own statistics with the replies that were read. A difference means that replies are missing or
 damaged."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _MOST_PKTS = 65_000
 
 
 def tally_notes(run: Run) -> list[str]:
-    """One sentence per difference from ping's statistics; empty if everything agrees, or if the output has no
-    statistics."""
+    """Return one sentence per difference from ping's statistics. The list is empty if everything agrees, or if the
+    output has no statistics."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
     # Replies with the same text are counted once, because a file may contain lines twice. Beyond 65,536 probes, two
@@ -50,8 +50,8 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Sentences about probes before the first reply and after the last one, derived from sequence numbers. The output
-    of a killed ping needs these sentences, because it contains no statistics."""
+    """Return sentences about probes before the first reply and after the last one, derived from sequence numbers. The
+    output of a killed ping needs these sentences, because it contains no statistics."""
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
@@ -67,7 +67,7 @@ def _ends_without_tally(run: Run) -> list[str]:
 
 
 def reply_notes(replies: list[Reply]) -> list[str]:
-    """Remarks for the user about facts that the times of the replies do not show."""
+    """Return remarks for the user about facts that the times of the replies do not show."""
     notes = []
     bounds = [reply for reply in replies if reply.at_most]
     if bounds:
@@ -87,8 +87,8 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Sentences about probes that ping sent before its first reply and after its last. The output of ping has no lines
-    for these probes, so ping's statistics are used."""
+    """Return sentences about probes that ping sent before its first reply and after its last. The output of ping has no
+    lines for these probes, so ping's statistics are used."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping as found in practice: of other variants and languages, of a restarted ping, with stamps of other
-tools, and damaged."""
+"""Outputs of ping as found in practice: other variants and languages, restarts, other tools' stamps, and damage."""
 
 from pathlib import Path
 
@@ -18,14 +17,14 @@ HEADER = "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data."
 
 
 def reply(seq: int, rtt_ms: float, at_ns: int | None = None, more: str = "", source: str = "192.0.2.1") -> str:
-    """A reply as iputils prints it. If the probe's sending time `at_ns` is given, the reply is as `ping -D` prints
-    it."""
+    """Return a reply as iputils prints it. If the probe's sending time `at_ns` is given, the reply is as `ping -D`
+    prints it."""
     stamp = "" if at_ns is None else f"[{(at_ns + round(rtt_ms * MS)) / 1e9:.6f}] "
     return f"{stamp}64 bytes from {source}: icmp_seq={seq} ttl=58 time={rtt_ms} ms{more}"
 
 
 def run(count: int, begin_ns: int, every_ns: int = 100 * MS, source: str = "192.0.2.1") -> list[str]:
-    """One output of `ping -D` without losses, with header and statistics."""
+    """Return one output of `ping -D` without losses, with header and statistics."""
     replies = [reply(n, 30.5 + n % 3, begin_ns + (n - 1) * every_ns, source=source) for n in range(1, count + 1)]
     tally = f"{count} packets transmitted, {count} received, 0% packet loss, time {count}ms"
     return [HEADER.replace("192.0.2.1", source), *replies, "", f"--- {source} ping statistics ---", tally]

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV with a header: the user's own table of a path's delays, or only of its capacity.
 
-Required columns: ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional columns for A to B are ``rate_mbps`` and
-``loss_ratio``. Optional columns for B to A are ``delay_up_ms``, ``rate_up_mbps`` and ``loss_up_ratio``. If a column for
-B to A is missing, B to A has the values of A to B. A table of capacity has the columns ``t_s``, ``rate_mbps`` (or
-``mbps``), and optionally ``rate_up_mbps``. Lines that begin with ``#`` are comments.
+The required columns are ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional columns for A to B are
+``rate_mbps`` and ``loss_ratio``. Optional columns for B to A are ``delay_up_ms``, ``rate_up_mbps`` and
+``loss_up_ratio``. If a column for B to A is missing, B to A has the values of A to B. A table of capacity has the
+columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. The lines that begin with ``#`` are
+comments.
 
-- Each row holds from its time until the time of the next row. Times must increase. If the first time is 1e9 or more,
-times are seconds since 1970; the first time is then the table's time 0.
-- ``down`` as delay means that there is no connection until the next row; the other cells of that row must be empty.
+- Each row holds from its time until the time of the next row. The times must increase. If the first time is 1e9 or
+more, times are seconds since 1970, and the first time is the table's time 0.
+- ``down`` as delay means that there is no connection until the next row. The other cells of that row must be empty.
   ``lost`` as delay means that the probe sent at that time was lost. Any other empty cell is an error, because a value
   for it would be a guess.
-- The rate ``unshaped`` means no rate limit; with rate 0, nothing is sent until the next row.
+- The rate ``unshaped`` means no rate limit. With rate 0, nothing is sent until the next row.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ _OTHER_NAMES = {"mbps": "rate_mbps"}
 _HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
 _CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
 _CLOCK_S = 1_000_000_000
-"""If the first time is at least this value, times are on the wall clock: the value is 2001-09-09 in seconds since
+"""If the first time is at least this value, times are on the wall clock. The value is 2001-09-09 in seconds since
 1970."""
 
 
 def looks_like_csv(text: str) -> bool:
-    """Whether the file's first line is a header of a table of delays or of capacity."""
+    """Return whether the file's first line is a header of a table of delays or of capacity."""
     lines = numbered(text)
     return bool(lines) and "t_s" in {name.strip() for name in lines[0][1].split(",")}
 
 
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
-    """A table of delays. If a stretch is given, only the rows around this stretch are read from a large table
+    """Return a table of delays. If a stretch is given, only the rows around this stretch are read from a large table
     (`window`).
 
     Raises ScenarioError, with file and line.
@@ -87,8 +88,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 
 
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
-    """A table of capacity: the capacity down, the capacity up if there is such a column, and the wall-clock time at the
-    table's time 0.
+    """Return the capacity down, the capacity up if given, and the wall-clock time at the table's time 0.
 
     Raises ScenarioError with file and line if the table is malformed.
     """
@@ -103,7 +103,7 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
-    """The table's values for the uplink; None if the table has no such values."""
+    """Return the table's values for the uplink, or None if the table has no such values."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
@@ -118,14 +118,14 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells of the table by column, and their line numbers.
+    """The cells of the table by column, and their line numbers.
 
-    lines: Line of each row.
-    columns: Cells of each column, without surrounding blanks.
+    lines: The line of each row.
+    columns: The cells of each column, without surrounding blanks.
     hint: The allowed columns, for messages.
-    zero_ns: If only a part of a table was read, the wall-clock time of the whole table's first row; None: the first row
-        that was read is time 0.
-    longest_ns: If only a part of a table was read, the longest step between rows of the whole table.
+    zero_ns: The wall-clock time of the whole table's first row, if only a part of a table was read. None means that the
+        first row that was read is time 0.
+    longest_ns: The longest step between rows of the whole table, if only a part of a table was read.
     """
 
     path: Path
@@ -137,7 +137,7 @@ class _Table:
     longest_ns: int | None = None
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
-        """Times relative to the table's time 0, and the wall-clock time at time 0."""
+        """Return the times relative to the table's time 0, and the wall-clock time at time 0."""
         # Times are computed with Decimal, not with float: seconds since 1970 with nine decimals have 19 digits, but a
         # float has 15 to 17.
         t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
@@ -153,25 +153,27 @@ class _Table:
         return t_ns, None
 
     def words(self, name: str, word: str) -> NDArray[np.bool_]:
-        """Where a column contains this word; bool array of shape (rows,)."""
+        """Return where a column contains this word, as a bool array of shape (rows,)."""
         return np.array([cell == word for cell in self.columns[name]], dtype=bool)
 
     def numbers(
         self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
     ) -> NDArray[np.float64]:
-        """Numbers of a column; nan in the rows marked in `without`.
+        """Return the numbers of a column, with nan in the rows marked in `without`.
 
-        without: bool array of shape (rows,). Rows in which the cell contains a word instead of a number, or nothing.
-        convert: Function that converts values from the column's unit; `_RANGES` has the function as a key.
+        without: bool array of shape (rows,). The rows in which the cell contains a word instead of a number, or
+            nothing.
+        convert: The function that converts values from the column's unit. `_RANGES` has the function as a key.
         Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
-        """Rates of a column as a capacity; None if there is no such column, or no row with a connection.
+        """Return the rates of a column as a capacity. None means that there is no such column, or no row with a
+        connection.
 
         t_ns: int64 array of shape (rows,)
-        cut: bool array of shape (rows,). Rows without a connection.
+        cut: bool array of shape (rows,). The rows without a connection.
         """
         if name not in self.columns:
             return None
@@ -225,7 +227,7 @@ class _Table:
 
 
 def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | None = None) -> _Table:
-    """The table's cells; an error if its header or the width of a row is wrong."""
+    """Return the table's cells. A wrong header or a wrong width of a row is an error."""
     part = None if stretch is None else part_of(path, stretch)
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
@@ -251,7 +253,8 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Cells of a line without surrounding blanks; an error if a cell is longer than any number can be."""
+    """Return the cells of a line without surrounding blanks. A cell that is longer than any number can be is an
+    error."""
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:

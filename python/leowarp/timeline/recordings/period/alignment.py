@@ -3,9 +3,9 @@
 summed over all its instants.
 
 In noise, the time of one step cannot be determined, but the common offset of twenty steps can. Around each instant,
-every sign gives a curve over the offset from the instant. For steps, the curve shows the change of the delay's level;
-for losses, the increase of losses; for spikes, the increase of the delays. The sum of the curves over all instants has
-its largest value at the right offset, provided that the period is right.
+every sign gives a curve over the offset from the instant. The curve shows the change of the delay's level for steps,
+the increase of losses for losses, and the increase of the delays for spikes. The sum of the curves over all instants
+has its largest value at the right offset, provided that the period is right.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""Shortest length of a sample. If probes are denser, all probes within one sample are combined into their minimum,
+"""The shortest length of a sample. If probes are denser, all probes within one sample are combined into their minimum,
 their maximum and their loss ratio."""
 
 # The search finds the schedule with an error of a few bins of 0.2 s (`signs.BIN_S`), so offsets of about 1 s are
@@ -34,21 +34,21 @@ _CALM_NS = 3_000_000_000
 # events are included.
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
-"""Smallest log Bayes factor of a sign that is used to locate the instants."""
+"""The smallest log Bayes factor of a sign that is used to locate the instants."""
 
 _ALMOST = 0.7
-"""A sign is used only if its log Bayes factor is at least this share of the strongest sign's."""
+"""A sign is used only if its log Bayes factor is at least this share of the strongest sign's factor."""
 
 
 def aligned(
     series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float], *, loose_ratio: float = np.inf
 ) -> tuple[float, float]:
-    """Period and phase near the input values; the phase is on the series' clock.
+    """Return period and phase near the input values. The phase is on the series' clock.
 
-    period_ns, phase_ns: Initial values. At both ends of the series, their error must be at most about one bin of the
-        module `signs`.
-    by_sign: Log Bayes factor of each sign. Signs with weak evidence are not used.
-    loose_ratio: Largest relative change of the period.
+    period_ns, phase_ns: The initial values. At both ends of the series, their error must be at most about one bin of
+        the module `signs`.
+    by_sign: The log Bayes factor of each sign. Signs with weak evidence are not used.
+    loose_ratio: The largest relative change of the period.
     """
     of = _Samples(series)
     reach_ns = max(_REACH_NS, 1.5 * of.apart_ns)
@@ -101,11 +101,11 @@ def aligned(
 def _through_beginnings(
     series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
-    """Period and phase from a line through the beginnings of events (losses and tall spikes) near the instants, if
-    there are enough events.
+    """Return period and phase from a line through the beginnings of events near the instants, if there are enough
+    events. The events are losses and tall spikes.
 
     The recording shows to within one probe when a loss or a tall spike begins. The line is fitted up to three times,
-    each time only through events within a smaller distance; the fit stops when too few events remain.
+    each time only through events within a smaller distance. The fit stops when too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -134,7 +134,7 @@ def _through_beginnings(
 
 
 class _Samples:
-    """Probes, or groups of probes within 50 ms; ``apart_ns`` is the time between probes or groups."""
+    """The probes, or groups of probes within 50 ms. ``apart_ns`` is the time between probes or groups."""
 
     def __init__(self, series: Series) -> None:
         interval_ns = series.interval_ns or _SAMPLE_NS
@@ -157,9 +157,9 @@ class _Samples:
 
 
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Difference between the level of the delay after each place and the level before it, in ns.
+    """Return the level of the delay after each place minus the level before it, in ns.
 
-    at: int64 array of shape (instants, offsets). Places among the samples.
+    at: int64 array of shape (instants, offsets). The places among the samples.
     Returns: float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
@@ -169,11 +169,11 @@ def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
-    """Mean of the values in the 0.3 s after each place, minus the mean of the values in the 0.3 s before it.
+    """Return the mean of the values in the 0.3 s after each place, minus the mean in the 0.3 s before it.
 
     values: float64 array of shape (n,)
-    at: int64 array of shape (instants, offsets). Indexes in `values`, from 0 to n.
-    Returns: float64 array of the shape of `at`. Differences of the means.
+    at: int64 array of shape (instants, offsets). The indexes in `values`, from 0 to n.
+    Returns: float64 array of the shape of `at`. The differences of the means.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -184,12 +184,12 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Loss ratio in the 0.3 s after each place, minus the loss ratio in the 0.3 s before it."""
+    """Return the loss ratio in the 0.3 s after each place, minus the loss ratio before it."""
     return _edges(of.lost, at, of.apart_ns)
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Mean excess of the delays over their median in the 0.3 s after each place, minus the mean excess in the 0.3 s
+    """Return the mean excess of the delays over their median in the 0.3 s after each place, minus the mean excess
     before it. The excess is in units of the median deviation, and is limited to 20 for each delay."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confidence in an answer about the period: the share of right answers among those with a similar score, measured on
-synthetic recordings.
+"""The confidence in an answer about the period. The confidence is the share of right answers among answers with a
+similar score, measured on synthetic recordings.
 
 The odds from `search` would be the probabilities of answers only if the signs were as independent as assumed. In
 addition, `search` compares very many candidates, so the best candidate has high odds even by chance. The odds are
@@ -25,22 +25,22 @@ _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
 _SAME_RATIO = 0.02
 _NONE_AT_MOST = 0.95
-"""Upper limit on the confidence that there is no period, because a schedule may have no visible sign."""
+"""The upper limit on the confidence that there is no period, because a schedule may have no visible sign."""
 
 
 def believed(found: Search | None) -> bool:
-    """Whether the best candidate is more likely right than "no period"."""
+    """Return whether the best candidate is more likely right than "no period"."""
     return found is not None and found.candidates[0].log_odds >= BELIEVED
 
 
 def confidence(found: Search | None) -> float:
-    """Probability that an answer with this evidence is right. The answer is the best candidate if that candidate is
-    `believed`; otherwise the answer is that there is no period.
+    """Return the probability that an answer with this evidence is right. The answer is the best candidate if that
+    candidate is `believed`, and otherwise that there is no period.
 
-    found: Result of the search; None if the series is too short.
-    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings: one curve
-        of the best candidate's log odds, and one of its margin over the next best answer. Logistic curves are the usual
-        method to convert classifier scores to probabilities (Platt, "Probabilistic Outputs for Support Vector
+    found: The result of the search. None means that the series is too short.
+    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings. One curve
+        is of the best candidate's log odds, and one of its margin over the next best answer. Logistic curves are the
+        usual method to convert classifier scores to probabilities (Platt, "Probabilistic Outputs for Support Vector
         Machines", 1999).
     """
     if found is None:
@@ -64,12 +64,12 @@ def confidence(found: Search | None) -> float:
 
 
 def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
-    """The probability that the answer is wrong, divided among the other answers by their log odds; the largest share
-    comes first.
+    """Return the probability that the answer is wrong, divided among the other answers by their log odds. The largest
+    share comes first.
 
     rest: One minus the confidence of the answer.
-    others: list of (Schedule or None, float). Each other answer with its log odds; the answer None means that there is
-        no period.
+    others: list of (Schedule or None, float). The other answers with their log odds. The answer None means that there
+        is no period.
     """
     if not others:
         return ()

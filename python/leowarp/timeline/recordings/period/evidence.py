@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bayes factor of the signs: the hypothesis that events recur with a period and phase, against the hypothesis that no
-events follow a schedule.
+"""The Bayes factor of the signs. The factor compares the hypothesis that events recur with a period and phase, with the
+hypothesis that no events follow a schedule.
 
 If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Because a is below 1,
-small shares are frequent. The likelihood ratio is averaged over a grid of q and a; this mean is the Bayes factor of one
+small shares are frequent. The likelihood ratio is averaged over a grid of q and a. This mean is the Bayes factor of one
 evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations, because it is unknown
-which sign a path shows. The Bayes factor can compare candidates with different periods as well as candidates with
-different phases. Half of the true period scores lower because it has additional instants without events, and twice the
-true period scores lower because it misses half of the events.
+which sign a path shows. The Bayes factor can compare candidates with different periods, and candidates with different
+phases. Half of the true period scores lower because it has additional instants without events. Twice the true period
+scores lower because it misses half of the events.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Log likelihood ratio of each bin, for each evaluation of a sign and each model of the grid.
+    """The log likelihood ratio of each bin, for each evaluation of a sign and each model of the grid.
 
     of: float64 array of shape (rows, models, bins). 0 if nothing is known of the sign in this bin.
     """
@@ -42,11 +42,11 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """The log likelihood ratios for all evaluations of signs under every model of the grid.
+        """Return the log likelihood ratios for all evaluations of signs under every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is that of a beta distribution with second parameter 1. Sellke, Bayarri
-        and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p Values for Testing
-        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
+        The density ``a s^(a - 1)`` of shares is the density of a beta distribution with second parameter 1. Sellke,
+        Bayarri and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p Values for
+        Testing Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
@@ -62,27 +62,27 @@ class Ratios:
         return self.bins * self.signs.bin_s
 
     def places(self, period_s: float, phase_s: NDArray[np.float64] | float) -> NDArray[np.int64]:
-        """Bins of the instants ``phase + k period``, shape (instants, phases); -1: after the end."""
+        """Return the bins of the instants ``phase + k period``, shape (instants, phases). -1 means after the end."""
         count = int(np.ceil(self.span_s / period_s))
         instants_s = np.add.outer(np.arange(count) * period_s, np.atleast_1d(phase_s))
         places = (instants_s / self.signs.bin_s).astype(np.int64)
         return np.where(places < self.bins, places, -1)
 
     def phases(self, period_s: float) -> NDArray[np.float64]:
-        """The phases to try: the middles of the bins in one period, in s."""
+        """Return the phases to try: the middles of the bins in one period, in s."""
         return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
 
     def width(self, period_s: float) -> int:
-        """Number of bins of a period."""
+        """Return the number of bins of a period."""
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
-        """Index of the bin that contains the first of `phases`, in each period of the series."""
+        """Return the index of the bin that contains the first of `phases`, in each period of the series."""
         count = int(np.ceil(self.span_s / period_s))
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
     def folded(self, period_s: float) -> NDArray[np.float64]:
-        """Sums of log likelihood ratios over the instants of a period, for each of `phases`.
+        """Return the sums of log likelihood ratios over the instants of a period, for each of `phases`.
 
         Returns: float64 array of shape (rows, models, phases). An instant after the end of the series adds 0.
         """
@@ -94,11 +94,11 @@ class Ratios:
         return found
 
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
-        """The period with the largest log likelihood ratio at its best phase. Only the evaluation `row` and the middle
-        model of the grid are used.
+        """Return the period with the largest log likelihood ratio at its best phase. Only the evaluation `row` and the
+        middle model of the grid are used.
 
-        row: Row of `Signs.shares`, which is one evaluation of a sign.
-        periods_s: Candidate periods; if several are equally strong, the first one is returned.
+        row: The row of `Signs.shares`, which is one evaluation of a sign.
+        periods_s: The candidate periods. If several are equally strong, the first one is returned.
         """
         # Hundreds of similar periods have the same few widths. Views of windows are reused, because creating a view
         # takes longer than summing it.
@@ -113,15 +113,16 @@ class Ratios:
         return max(periods_s, key=most)
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
+        """Return the sums of log likelihood ratios over the instants in these `places`, shape (rows, models,
+        phases)."""
         # An instant after the end of the series has the place -1, which selects the added last column of zeros.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """For each sign, the log of the mean Bayes factor over all evaluations of this sign.
+        """Return the log of the mean Bayes factor over all evaluations of each sign.
 
-        factors: float64 array of shape (rows, phases). Log Bayes factors.
+        factors: float64 array of shape (rows, phases). The log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)
         """
         found = {}
@@ -132,14 +133,14 @@ class Ratios:
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithm of the mean over several Bayes factors: one factor per sign, and one factor for all signs together;
-        shape (phases,)."""
+        """Return the logarithm of the mean over several Bayes factors, shape (phases,). There is one factor per sign,
+        and one factor for all signs together."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Logarithm of the mean of values, from the values' logarithms."""
+    """Return the logarithm of the mean of values, from the values' logarithms."""
     # The largest value is factored out first, because the exponential of a log factor above 709 overflows.
     most = of.max(axis=axis, keepdims=True)
     return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

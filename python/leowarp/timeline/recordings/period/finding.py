@@ -25,13 +25,13 @@ _ALLOWED = 10.0
 class Finding:
     """The answer, its confidence, and alternatives.
 
-    schedule: Schedule that was found; None: no period was found.
-    confidence_ratio: Share of answers of this kind (including "no period") that are right on synthetic recordings; see
-        `confidence`.
-    runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
-    by_sign: dict of str to (Schedule or None). For each kind of sign (steps, spikes or losses): the schedule that
-        follows from this kind alone.
-    parts: Number of equal parts into which further events divide the period; 1 if there are none.
+    schedule: The schedule that was found. None means that no period was found.
+    confidence_ratio: The share of answers of this kind (including "no period") that are right on synthetic recordings,
+        see `confidence`.
+    runners_up: tuple of (Schedule or None, float). The alternatives, each with its confidence. None means no period.
+    by_sign: dict of str to (Schedule or None). The schedule that follows from each kind of sign alone (steps, spikes or
+        losses).
+    parts: The number of equal parts into which further events divide the period, or 1 if there are none.
     """
 
     schedule: Schedule | None
@@ -42,10 +42,10 @@ class Finding:
 
 
 def find(series: Series) -> Finding:
-    """Period and phase of the events in a series of probes.
+    """Return the period and phase of the events in a series of probes.
 
     series: The times of the series must be on a clock without adjustments (`numbered_probes`, `undone`).
-    Returns: A finding even if there is no schedule; if the series is too short, the confidence is one half.
+    Returns: A finding, even if there is no schedule. If the series is too short, the confidence is one half.
     """
     found = search(series)
     sure = confidence(found)
@@ -69,16 +69,16 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Forward adjustments of the clock that look like pauses of the recording. After such an adjustment, events follow
-    their schedule only if the adjustment is undone.
+    """Return the forward adjustments of the clock that look like pauses of the recording. After such an adjustment,
+    events follow their schedule only if the adjustment is undone.
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Reconfigurations
-    distinguish a pause from a clock that was set: after a pause, they follow the same schedule as before on the same
-    clock.
+    distinguish a pause from a clock that was set. After a pause, reconfigurations follow the same schedule as before on
+    the same clock.
 
     series: A series of probes.
-    Returns: Adjustments. Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom
-        set.
+    Returns: The adjustments. The result is empty if there are more than three pauses, because recorders often pause,
+        but a host's clock is seldom set.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:
@@ -103,9 +103,9 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 
 
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
-    """The series on a clock that was not set forward: the adjustments are undone.
+    """Return the series on a clock that was not set forward, with the adjustments undone.
 
-    steps: Adjustments, with times on the clock of the given series.
+    steps: The adjustments, with times on the clock of the given series.
     """
     t_ns = series.t_ns.copy()
     for step in steps:
@@ -114,14 +114,14 @@ def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
 
 
 def _odds(series: Series) -> float:
-    """Log odds of the best schedule; minus infinity if the series is too short."""
+    """Return the log odds of the best schedule, or minus infinity if the series is too short."""
     found = search(series)
     return -np.inf if found is None else found.candidates[0].log_odds
 
 
 def _refined(series: Series, found: Search) -> Schedule:
-    """The best candidate, refined to a fraction of a bin; if the signs do not support the refined schedule, the
-    candidate itself."""
+    """Return the best candidate, refined to a fraction of a bin. If the signs do not support the refined schedule, the
+    result is the candidate itself."""
     best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
     exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
     period_ns, phase_ns = aligned(
@@ -140,9 +140,9 @@ def _refined(series: Series, found: Search) -> Schedule:
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Mean time in ns from an event to the middle of the bin that shows the event. The time counts as 0 if a bin may
-    have several probes. If a bin has at most one probe, the probe is at the bin's beginning. The event happened between
-    the previous probe and the bin's probe, on average half an interval before the bin's probe."""
+    """Return the mean time in ns from an event to the middle of the bin that shows the event. The time counts as 0 if a
+    bin may have several probes. If a bin has at most one probe, the probe is at the bin's beginning. The event happened
+    between the previous probe and the bin's probe, on average half an interval before the bin's probe."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

@@ -22,8 +22,8 @@ JUDGED = range(7000, 7200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2
-"""Allowed error of the phase in the middle of the recording; if the interval between probes is longer, the interval is
-allowed."""
+"""The allowed error of the phase in the middle of the recording. If the interval between probes is longer, the interval
+is allowed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Judgement:
 
 
 def measurement_of(made: Recording) -> Measurement:
-    """The measurement that would result from a file with numbered probes."""
+    """Return the measurement that would result from a file with numbered probes."""
     sent = sent_in_order("made up", made.sequence, made.t_ns, made.rtt_ns)
     return Measurement(
         source="made up",
@@ -101,7 +101,7 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
 
 
 def made_of(period_s: float, t_ns: np.ndarray, into_ns: np.ndarray, parts: int) -> Series:
-    """A series with steps at every period, and spikes at each of the period's equal parts."""
+    """Return a series with steps at every period, and spikes at each of the period's equal parts."""
     dice = np.random.default_rng(3)
     slot = ((t_ns + period_s * S - into_ns) // (period_s * S)).astype(np.int64)
     rtt_ns = 30 * MS + dice.normal(0, 4 * MS, slot.max() + 1)[slot] + dice.gamma(2, 0.5 * MS, len(t_ns))
@@ -120,7 +120,7 @@ def test_the_whole_period_is_told_from_its_parts(parts: int) -> None:
 
 
 def test_a_part_with_stronger_spikes_is_told_from_the_whole_by_losses_and_steps() -> None:
-    """Spikes occur at every third of a period of 15 s; losses and steps occur only at whole periods."""
+    """Spikes occur at every third of a period of 15 s. Losses and steps occur only at whole periods."""
     dice = np.random.default_rng(8)
     t_ns = np.arange(0, 450 * S, S // 2)
     slot, into_ns = (t_ns - 8 * S) // (15 * S), (t_ns - 8 * S) % (15 * S)

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 class Schedule:
     """A schedule with the instants ``phase_ns + k period_ns``.
 
-    phase_ns: First instant at or after 0 on the measurement's clock, below `period_ns`.
+    phase_ns: The first instant at or after 0 on the measurement's clock, below `period_ns`.
     """
 
     period_ns: int
     phase_ns: int
 
     def instants_ns(self, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-        """The instants in [begin, end)."""
+        """Return the instants in [begin, end)."""
         # Integers are used because instants are compared for equality: as a float, 15 s times k would be off by ns
         # after hours.
         first = -(-(begin_ns - self.phase_ns) // self.period_ns)
@@ -28,6 +28,6 @@ class Schedule:
         return self.phase_ns + self.period_ns * np.arange(first, max(after, first), dtype=np.int64)
 
     def distance_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Distance of each instant from the nearest instant of the schedule."""
+        """Return the distance of each instant from the nearest instant of the schedule."""
         into = (t_ns - self.phase_ns) % self.period_ns
         return np.minimum(into, self.period_ns - into)

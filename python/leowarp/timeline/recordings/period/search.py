@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches the signs for the period and phase of events on a path; the result includes the next best candidates.
+"""Searches the signs for the period and phase of events on a path. The result includes the next best candidates.
 
 Candidates are the strongest lines in the spectra of the signs, fractions and multiples of these periods, and the known
 periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and a prior. The prior allows for
@@ -22,18 +22,18 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 """The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior probability by period in s, for periods within 1 % of a listed value. All other periods share the remaining
-probability. 15 s is the period of the only constellation with published reconfigurations (`scenario.access`). 5, 10,
+"""The prior probability by period in s, for periods within 1 % of a listed value. All other periods share the remaining
+probability. The period of the only constellation with published reconfigurations is 15 s (`scenario.access`). 5, 10,
 20, 30 and 60 s are round numbers, which machines use for schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
-"""Largest relative error of a computer clock that is not synchronised. RFC 5905 (7.3) allows 15 ppm for a synchronised
-clock; data sheets of quartz crystals give 20 to 100 ppm. Measured with an unsynchronised clock, the period of a
-schedule that GPS synchronises is wrong by at most `EXACT_WITHIN`."""
+"""The largest relative error of a computer clock that is not synchronised. RFC 5905 (7.3) allows 15 ppm for a
+synchronised clock. Data sheets of quartz crystals give 20 to 100 ppm. Measured with an unsynchronised clock, the period
+of a schedule that GPS synchronises is wrong by at most `EXACT_WITHIN`."""
 
 _EXACT = 0.8
-"""Part of a usual period's prior that belongs to periods within `EXACT_WITHIN` of it."""
+"""The part of a usual period's prior that belongs to periods within `EXACT_WITHIN` of it."""
 
 # Smallest number of periods in a recording: with only three instants, two differences may be equal by chance
 # (`test_three_handovers_are_not_enough_to_be_certain`).
@@ -50,7 +50,7 @@ _SPIKES_ALONE = 4.0
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""Log odds that are subtracted for each sign, because the search chooses whether the sign is the same at all
+"""The log odds that are subtracted for each sign, because the search chooses whether the sign is the same at all
 instants."""
 
 
@@ -59,9 +59,9 @@ class Candidate:
     """A period and a phase.
 
     period_s, phase_s: The phase is the time of an event in [0, period), relative to the first probe.
-    log_factor: Natural logarithm of the Bayes factor of this candidate against no schedule.
+    log_factor: The natural logarithm of the Bayes factor of this candidate against no schedule.
     log_odds: The log factor plus the log prior of this candidate.
-    by_sign: Log Bayes factors of each sign separately, at the phase `phase_s`.
+    by_sign: The log Bayes factors of each sign separately, at the phase `phase_s`.
     alone: dict of str to (float, float). For each sign, the phase at which the sign is strongest, and its log Bayes
         factor at that phase.
     """
@@ -76,13 +76,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """Result of a search: all candidates, the best one first.
+    """The result of a search: all candidates, the best one first.
 
-    of_sign: dict of str to (Candidate or None). The best candidate from each sign alone; None if the sign supports no
-        candidate.
+    of_sign: dict of str to (Candidate or None). The best candidate from each sign alone. None means that the sign
+        supports no candidate.
     multiple: The best candidate's period is this multiple of the period with the largest factor, because the instants
         of the shorter period show different signs.
-    split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
+    split_log_odds: The log odds of the decision for this multiple, which are infinite if `multiple` is 1.
     """
 
     signs: Signs
@@ -93,10 +93,10 @@ class Search:
 
 
 def search(series: Series) -> Search | None:
-    """Search for period and phase; None if the series is shorter than four periods of 4 s.
+    """Search for period and phase. None means that the series is shorter than four periods of 4 s.
 
-    series: Probes, or a table converted to probes.
-    Returns: The candidates; the same series always gives the same candidates.
+    series: The probes, or a table converted to probes.
+    Returns: The candidates. The same series always gives the same candidates.
     """
     found = signs(series)
     # If bins are longer than the longest period, no period can be found. For a recording with a pause of years, bins
@@ -137,7 +137,7 @@ def search(series: Series) -> Search | None:
 
 
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
-    """Periods of the strongest lines in the spectra, each with the row of `Signs.shares` in which it was found.
+    """Return the periods of the strongest lines in the spectra, each with its row of `Signs.shares`.
 
     A short event in every period gives harmonics of equal strength. The powers of the harmonics are added, as in
     searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
@@ -177,7 +177,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """The best period near `about_s` and its best phase, from one evaluation of a sign."""
+    """Return the best period near `about_s` and its best phase, from one evaluation of a sign."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # The period changes in steps that move the last instant by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -187,7 +187,7 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """The best candidate, with its period varied within one step of the search, and with nearby phases."""
+    """Return the best candidate, after small variations of its period and its phase."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
@@ -202,7 +202,7 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
-    """The period `period_s` at its best phase."""
+    """Return the period `period_s` at its best phase."""
     factors = log_mean(ratios.folded(period_s), axis=1)
     return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
@@ -210,11 +210,11 @@ def _of_period(ratios: Ratios, period_s: float) -> Candidate:
 def _candidate(
     ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
 ) -> Candidate:
-    """A period and one of its phases, with all results for it.
+    """Return a period and one of its phases, with all results for it.
 
     phases_s: float64 array of shape (phases,)
-    factors: float64 array of shape (rows, phases). Log Bayes factors.
-    at: Index of the phase.
+    factors: float64 array of shape (rows, phases). The log Bayes factors.
+    at: The index of the phase.
     """
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
@@ -232,7 +232,7 @@ def _candidate(
 
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
-    """The next best phase of a period, at some distance from its best phase; None if there is none."""
+    """Return the next best phase of a period, at some distance from its best phase. None means that there is none."""
     phases_s = ratios.phases(best.period_s)
     factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
@@ -243,7 +243,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """The best candidate if only one sign is used; None if its log odds are not above 0."""
+    """Return the best candidate if only one sign is used. None means that its log odds are not above 0."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -251,19 +251,19 @@ def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate
 
 
 def weight(found: Search, period_s: float, phase_s: float) -> float:
-    """Log Bayes factor of a period and a phase, which need not be a candidate."""
+    """Return the log Bayes factor of a period and a phase, which need not be a candidate."""
     ratios = Ratios.from_signs(found.signs)
     factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
     return float(ratios.whole(factors)[0])
 
 
 def _usual(period_s: float) -> bool:
-    """Whether the period is within 1 % of a usual period (`USUAL`)."""
+    """Return whether the period is within 1 % of a usual period (`USUAL`)."""
     return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Log prior of a period and phase: the share among all periods and phases that can be distinguished."""
+    """Return the log prior of a period and phase, which is its share among all distinguishable ones."""
     bin_s = ratios.signs.bin_s
     # Two periods count as one if they differ by less than `apart_s`, because the last instant then moves by less than a
     # bin.
@@ -284,7 +284,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates with different periods: if several have about the same period, only the first one."""
+    """Return the candidates with different periods. If several have about the same period, only the first one is
+    kept."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -293,8 +294,7 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The candidate with the largest factor, among the first candidate and the candidates whose period is a fraction of
-    the first candidate's period.
+    """Return the first candidate, or a candidate at a fraction of its period if that has a larger factor.
 
     If spikes happen twice per period, the prior may prefer the whole period, with the phase of either of the two
     spikes. With half of the period, `_whole` can decide between the two phases.
@@ -307,8 +307,8 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
 
 
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
-    """A multiple of a candidate's period, as (candidate, multiple, log odds), if the instants of the period show
-    different signs; otherwise the candidate itself, with multiple 1."""
+    """Return a multiple of a candidate's period if the instants of the period show different signs. The result is
+    (candidate, multiple, log odds). Otherwise, the candidate is the input itself, with multiple 1."""
     choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times
@@ -327,8 +327,8 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
-    """Gain of log odds if some signs happen only at every n-th instant of a period; the phase of these instants; and
-    the margin over the next best choice of instants.
+    """Return the gain of log odds if some signs happen only at every n-th instant of a period. Two further results are
+    the phase of these instants, and the margin over the next best choice of instants.
 
     For each sign: the Bayes factor of every n-th instant, divided by the Bayes factor of all instants, or by 1 (no
         instants) if 1 is larger.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of events on a path: for each bin of a time grid, how rare the sign in this bin is.
+"""The signs of events on a path: how rare each sign is in each bin of a time grid.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
 at other times, and are more frequent in some minutes than in others. The strength of a sign in a bin is therefore
@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from leowarp.timeline.recordings.measurement import Series
 
 BIN_S = 0.2
-"""Width of a bin, in s; bins are wider if probes are further apart, or if the recording is longer than 20 minutes."""
+"""The width of a bin, in s. Bins are wider if probes are further apart, or if the recording is longer than 20
+minutes."""
 
 RANKED_WITHIN_S = 60.0
-"""Distance before and after a bin within which its score is compared with other scores."""
+"""The distance before and after a bin within which its score is compared with other scores."""
 
 _MOST_BINS = 6_000
 # Short windows are better on paths whose level changes often, and long windows detect smaller steps in noise. It is
@@ -42,13 +43,12 @@ SIGNS = (STEPS, SPIKES, LOSSES)
 
 @dataclass(frozen=True, eq=False)
 class Signs:
-    """Shares of each sign over time: how rare the sign is in each bin.
+    """The shares of each sign over time, which tell how rare the sign is in each bin.
 
-    begin_ns: Beginning of the first bin.
-    names: The sign of each row: steps, spikes, losses, together. A sign has several rows if it is evaluated in several
-        ways.
-    shares: float64 array of shape (rows, bins). Share of the surrounding bins whose score is at least the bin's own
-        score, in (0, 1]; nan if the bin's score is unknown.
+    begin_ns: The beginning of the first bin.
+    names: The sign of each row: steps, spikes, losses, together.
+    shares: float64 array of shape (rows, bins). The share of the surrounding bins whose score is at least the bin's own
+        score, in (0, 1]. nan means that the bin's score is unknown.
     """
 
     begin_ns: int
@@ -57,15 +57,15 @@ class Signs:
     shares: Scores
 
     def rows(self, name: str) -> NDArray[np.int64]:
-        """Indexes of the rows of one sign."""
+        """Return the indexes of the rows of one sign."""
         return np.flatnonzero(np.array(self.names) == name)
 
 
 def signs(series: Series) -> Signs | None:
-    """The signs of a series of probes; None if it has fewer than two probes, or no reply.
+    """Return the signs of a series of probes. None means that the series has fewer than two probes, or no reply.
 
     Returns: Ten rows: six for steps (three windows, each at every bin and at its peaks), one for spikes, two for
-        losses, one for all of them together. Bins are at least 0.2 s long.
+        losses, one for all of them together.
     """
     interval_ns = series.interval_ns
     if interval_ns is None or np.isnan(series.delay_ns).all():
@@ -89,8 +89,8 @@ def signs(series: Series) -> Signs | None:
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """Values in each bin: number of probes, number of losses, smallest and largest delay. Every array has shape
-    (bins,); the delays are nan if a bin has no reply."""
+    """The values in each bin: number of probes, number of losses, smallest and largest delay. Every array has shape
+    (bins,). The delays are nan if a bin has no reply."""
 
     bin_s: float
     sent: Scores
@@ -100,7 +100,7 @@ class _Bins:
 
     @staticmethod
     def of(series: Series, bin_s: float) -> _Bins:
-        """Values of the bins of length `bin_s`, from the first probe on."""
+        """Return the values of the bins of length `bin_s`, from the first probe on."""
         place = ((series.t_ns - series.t_ns[0]) / (bin_s * 1e9)).astype(np.int64)
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
@@ -118,8 +118,8 @@ class _Bins:
 
 
 def _steps(bins: _Bins) -> list[Scores]:
-    """The change of the delay's level at each bin, from short and long windows before and after it. Each window gives
-    two scores: one for all bins, and one that is 0 except at peaks."""
+    """Return the change of the delay's level at each bin, from short and long windows around it. Each window gives two
+    scores: one for all bins, and one that is 0 except at peaks."""
     level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
@@ -133,13 +133,13 @@ def _steps(bins: _Bins) -> list[Scores]:
 
 
 def clipped(of: Scores, width: int) -> Scores:
-    """The values, in which outliers above the surrounding median are clipped, so that a mean can be computed.
+    """Return the values, with outliers above the surrounding median clipped, so that a mean can be computed.
 
     Without clipping, a median would also ignore spikes. In normal noise, however, a median needs 1.57 times as many
     samples as a mean for the same precision.
 
     of: float64 array of shape (n,). nan: unknown.
-    width: Width of the window for the median.
+    width: The width of the window for the median.
     """
     above = of - _moving_median(of, width)
     spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
@@ -147,13 +147,13 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """Mean of the values after each place, minus the mean of the values before it; nan if more than half of the values
-    on one side are unknown.
+    """Return the mean of the values after each place, minus the mean of the values before it. The result is nan if more
+    than half of the values on one side are unknown.
 
     of: float64 array of shape (n,). nan: unknown.
-    width: Number of values in each mean.
-    apart: Number of values directly after the place that neither mean includes.
-    Returns: float64 array of shape (n + 1,). Place k lies before value k; place n lies after the last value.
+    width: The number of values in each mean.
+    apart: The number of values directly after the place that neither mean includes.
+    Returns: float64 array of shape (n + 1,). Place k lies before value k, and place n lies after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
@@ -170,13 +170,13 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
 
 
 def _spikes(bins: _Bins) -> Scores:
-    """Excess of the highest delay of each bin over the median of the surrounding bins, ns."""
+    """Return each bin's highest delay minus the median of the surrounding bins, in ns."""
     return np.asarray(bins.most_ns - _moving_median(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1))
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Number of losses in each bin, and the difference between the numbers of losses after and before the bin. The
-    difference is large at the ends of a long run of losses."""
+    """Return the loss ratio in each bin, and the change of the loss ratio from before the bin to after it. The change
+    is 0 except at its peaks, which are at the ends of a long run of losses."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -186,15 +186,16 @@ def _losses(bins: _Bins) -> list[Scores]:
 
 
 def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
-    """Windows over an array that is padded with nan at both ends. If `centred` is false, there is one window more at
-    each end: window i ends before place i, and window i + width + 1 begins after place i."""
+    """Return windows over an array that is padded with nan at both ends. If `centred` is false, there is one window
+    more at each end: window i ends before place i, and window i + width + 1 begins after place i."""
     before = width // 2 if centred else width
     after = width - 1 - before if centred else width
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
 
 
 def _moving_median(of: Scores, width: int) -> Scores:
-    """Median of the known values around each place (of two middle values, the lower one); nan if no value is known.
+    """Return the median of the known values around each place (of two middle values, the lower one). The result is nan
+    if no value is known.
 
     For wide windows, the median is computed only at every 20th part of the width, because it changes slowly.
     """
@@ -206,13 +207,13 @@ def _moving_median(of: Scores, width: int) -> Scores:
 
 
 def _peaks(score: Scores, reach: int) -> Scores:
-    """Scores at places that are the maximum within `reach` bins; 0 at all other places."""
+    """Return the scores at places that are the maximum within `reach` bins, and 0 at all other places."""
     highest = _moving_max(score, reach)
     return np.where(np.isnan(score), np.nan, np.where(score >= highest, score, 0.0))
 
 
 def _widened(score: Scores, bin_s: float) -> Scores:
-    """The maximum of each score and its neighbours, because an event at a bin's edge may also be in the next bin."""
+    """Return the maximum of each score and its neighbours. An event at a bin's edge may also be in the next bin."""
     reach = round(0.15 / bin_s)
     return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
 
@@ -224,21 +225,21 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 
 
 def _mean(of: list[Scores]) -> Scores:
-    """Mean over the rows of a sign, for each bin; nan if all rows are nan."""
+    """Return the mean over the rows of a sign, for each bin. The mean is nan if all rows are nan."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a bin that has only nan values
         return np.asarray(np.nanmean(of, axis=0))
 
 
 def _shares(score: Scores, within: int) -> Scores:
-    """For each bin, the share of the known scores in the surrounding bins that are equal or higher.
+    """Return the share of the surrounding bins' known scores that are equal or higher, for each bin.
 
     The share is the p-value of a permutation test of each bin against its surroundings. For noise, the share is
     uniform, whatever the noise's distribution, if the distribution is the same in all surrounding bins.
 
     score: float64 array of shape (bins,). nan: unknown.
-    within: Number of surrounding bins on each side.
-    Returns: float64 array of shape (bins,). In (0, 1]; nan where the score is nan.
+    within: The number of surrounding bins on each side.
+    Returns: float64 array of shape (bins,). The values are in (0, 1], or nan where the score is nan.
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leowarp.timeline.recordings.measurement import Series
 
 LEVEL_NS = 2_000_000_000
-"""Width of the window whose median is the level of the delays."""
+"""The width of the window whose median is the level of the delays."""
 
 # Normal noise exceeds six standard deviations with a probability of one in a billion. One hour of probes every 10 ms
 # has 360,000 probes, so normal noise gives no false spike.
@@ -23,10 +23,10 @@ _SPIKE_SIGMAS = 6.0
 class Spike:
     """A run of delays that rise above their level.
 
-    t_ns: Sending time of its first probe.
-    length_ns: Time from the first probe of the run to the last probe, plus one interval between probes.
-    peak_ns: Largest delay.
-    height_ns: Largest delay minus the level, which is the surrounding median.
+    t_ns: The sending time of its first probe.
+    length_ns: The time from the first probe of the run to the last probe, plus one interval between probes.
+    peak_ns: The largest delay.
+    height_ns: The largest delay minus the level, which is the surrounding median.
     """
 
     t_ns: int
@@ -36,10 +36,10 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Runs of delays that are more than six standard deviations above their level (the standard deviation is estimated
-    from the median deviation, as for a normal distribution).
+    """Return the runs of delays that are more than six standard deviations above their level. The standard deviation is
+    estimated from the median deviation, as for a normal distribution.
 
-    series: Probes with at least eight replies.
+    series: The probes, with at least eight replies.
     Returns: The spikes in chronological order.
     """
     answered = series.take(~np.isnan(series.delay_ns))
@@ -63,7 +63,8 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
 
 
 def level_ns(answered: Series) -> NDArray[np.float64]:
-    """The level at each reply: the median of the delays within `LEVEL_NS` or nine probes, whichever is longer."""
+    """Return the level at each reply: the median of the delays within `LEVEL_NS` or nine probes, whichever is
+    longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
     # The window is a length of time, because a fixed number of probes would cover more time where probes were lost.
@@ -77,6 +78,6 @@ def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:
 
 
 def _resolution_ns(delay_ns: NDArray[np.float64]) -> float:
-    """The smallest difference between two unequal delays."""
+    """Return the smallest difference between two unequal delays."""
     distinct = np.unique(delay_ns)
     return float(np.diff(distinct).min()) if len(distinct) > 1 else 1.0
