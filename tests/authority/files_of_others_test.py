@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public files that other people recorded: leowarp and another tool must read the same numbers from them.
+"""Tests that leowarp and another tool read the same numbers from public files that other people recorded.
 
-This repository does not contain these files. `files_of_others.toml` lists where each file is, with its sha256. To fetch
+This repository does not contain these files. `files_of_others.toml` has the location and sha256 of each file. To fetch
 the files and to run these tests:
 
     git clone https://github.com/OWNER/NAME DIRECTORY/OWNER+NAME && git -C DIRECTORY/OWNER+NAME checkout COMMIT
     LEOWARP_FILES_OF_OTHERS=DIRECTORY python -m pytest tests/authority/files_of_others_test.py
 
-If a file is missing, or if the other tool (jq, tshark) is not installed, the test is skipped.
+Without the file or the other tool (jq, tshark), the test is skipped.
 """
 
 import gzip
@@ -45,8 +45,8 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """Path of a file whose hash is the one in the list. If the file is a web page, returns a new file that contains
-    only the JSON in the page."""
+    """Return the path of a file with the sha256 in the list. For a web page, the result is a new file with only the
+    page's JSON."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]
@@ -72,8 +72,8 @@ def output_of(*command: object) -> str:
 
 
 def same_orbits(path: Path, others: list[Satrec]) -> None:
-    """Checks that both readers return the same satellites in the same order, with equal positions at their epochs and
-    90 minutes later."""
+    """Check that both readers return the same satellites in the same order, with equal positions at their epochs and 90
+    minutes later."""
     mine = [element.satrec for element in element_file(path).elements]
     assert len(mine) == len(others) > 0
     for ours, theirs in zip(mine, others, strict=True):

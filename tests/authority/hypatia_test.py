@@ -41,8 +41,8 @@ def checked(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """A plan whose satellites are those in Hypatia's ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy
-    writes it."""
+    """A plan with the satellites of Hypatia's ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy writes
+    it."""
     lines = [f"{PLANES} {SLOTS}"]
     for satellite in range(SATELLITES):
         plane, slot = divmod(satellite, SLOTS)

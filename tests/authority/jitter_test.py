@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other tests compute with formulas for jittered paths; this file checks these formulas against closed forms and
-published examples."""
+"""Tests the formulas for jittered paths, which other tests use, against closed forms and published examples."""
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pk
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.05, 0.2, 10.0])
 def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
-    """The closed forms are valid from 0.6 to 4 ms; outside this range, they are more than 3 % off."""
+    """The closed forms hold from 0.6 to 4 ms. Outside this range, they are more than 3 % off."""
     sigma_s = sigma_ms / 1e3
     measured = averaged(simulation.mean_displacement_pkts, "exponential", sigma_s)
     assert abs(measured / simulation.closed_form_pkts("exponential", sigma_s) - 1) > 0.03
@@ -108,7 +107,7 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
 @pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
 def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
-    """The library and the slow implementation agree packet by packet, even if packets are late beyond the threshold."""
+    """The two agree packet by packet, even if packets are late beyond the threshold."""
     arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
     slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
     assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)

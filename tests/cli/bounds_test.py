@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oversized directories, and directories with files of several runs, cause one error, use at most 1 GiB of memory, and
-never cause status 70."""
+"""Tests that oversized or mixed run directories cause one error, use at most 1 GiB of memory, and never cause status
+70."""
 
 import json
 import random
@@ -33,7 +33,7 @@ VERBS = (
 )  # fmt: skip
 
 LOADED = ("leowarp.media.constellation", "leowarp.metrics", "leowarp.report", "leowarp.view", "scipy.spatial")
-"""Modules that the verbs import."""
+"""The modules that the verbs import."""
 
 # Each call runs in a forked process, because a new Python process would need a second to load libraries.
 CALLS = """
@@ -84,7 +84,7 @@ def typed(verb, run, other, tmp_path):
 
 
 def rows(name, count):
-    """Creates a table with `count` equal rows."""
+    """Return a function that writes the table `name` of a run with `count` equal rows."""
 
     def make(run):
         path = run / layout.TRACE / f"{name}.parquet"
@@ -98,7 +98,7 @@ def rows(name, count):
 
 
 def long_texts(run):
-    """One text of 1 MB, which a dictionary repeats 100,000 times."""
+    """Write one text of 1 MB, which a dictionary repeats 100,000 times."""
     path = run / layout.ROUTES
     table = pq.read_table(path)
     text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, "i4")), pa.array(["x" * 1_000_000]))
@@ -107,7 +107,7 @@ def long_texts(run):
 
 
 def long_lists(run):
-    """Lists of paths, each of a single node."""
+    """Write lists of paths, each of a single node."""
     path = run / layout.ROUTES
     schema = pq.read_schema(path)
     paths = pa.array([["x"]] * (1 << 18))
@@ -181,7 +181,7 @@ OF_MANIFESTS = {
 
 
 def answers(bomb, one, other, tmp_path, verbs):
-    """For each verb: status and message if a directory contains this oversized file, and a manifest with the file's
+    """Yield the status and message of each verb for a directory with this oversized file, whose manifest has its
     hash."""
     run = shutil.copytree(one, tmp_path / "run")
     bomb(run)
@@ -214,7 +214,7 @@ def test_no_verb_takes_more_than_a_gibibyte_for_any_of_them(one, other, tmp_path
 
 
 def compared_files(leowarp, run, other, tmp_path, verbs):
-    """For each verb: names of the files of a run that the verb compares with the manifest before it reads them."""
+    """Return the names of the files that each verb compares with the manifest before it reads them."""
     compared: dict[str, set[str]] = {}
     for number, verb in enumerate(verbs):
         # Each verb works on a new copy of the run, because a process compares each file only once.
@@ -234,8 +234,8 @@ def compared_files(leowarp, run, other, tmp_path, verbs):
 
 
 def mixtures(one, other, tmp_path, count, seed, verbs):
-    """Random directories that mix the files of two runs, each with a verb and with the run from which each file comes.
-    In half of the directories, the manifest has the files' hashes."""
+    """Yield random directories that mix the files of two runs, each with a verb and with the run from which each file
+    comes. In half of the directories, the manifest has the files' hashes."""
     draw = random.Random(seed)
     names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
     for number in range(count):
@@ -254,11 +254,10 @@ def mixtures(one, other, tmp_path, count, seed, verbs):
 
 
 def must_be_refused(verb, is_forged, origin, compared):
-    """Whether the verb would read files of both runs, and could see from their contents that they are of different
-    runs.
+    """Return whether the verb would read files of both runs, and could see from their contents that the runs differ.
 
-    compared: Files of `compared_files` for each run. The function uses the files for the run that has the manifest or,
-        if the manifest is forged, the plan.
+    compared: The files of `compared_files` for each run. The used run has the manifest or, if the manifest is forged,
+        the plan.
     """
     if not is_forged:
         mine = origin[layout.MANIFEST]

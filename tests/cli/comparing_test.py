@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `show --links`, `compare --diff`, and commands about groups of runs."""
+"""Tests `show --links`, `compare --diff`, and commands about groups of runs."""
 
 import json
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def finished(path):
-    """Writes metrics, summary and manifest of a synthetic run."""
+    """Write metrics, summary and manifest of a synthetic run."""
     plan = scenario.resolve(scenario.load(path / layout.PLAN))
     metrics(read_tables(path), plan).with_cost(cpu_s=1.5, wall_s=2.0).write(path)
     return path

@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @dataclass(frozen=True)
 class Typed:
-    """Exit status and output of a command."""
+    """The exit status and output of a command."""
 
     status: int
     out: str
@@ -35,9 +35,9 @@ class Typed:
 
 @pytest.fixture
 def leowarp(monkeypatch, capsys, tmp_path):
-    """Runs `leowarp ...` within this process, in an empty directory, with outputs that are no terminal.
+    """A function that runs `leowarp ...` within this process, in an empty directory, with outputs that are no terminal.
 
-    No new process is started, because a new process would need half a second or more to load its libraries.
+    A new process would need half a second or more to load its libraries.
     """
 
     def run(*words, given=b"", env=None, cwd=tmp_path):
@@ -57,7 +57,7 @@ def leowarp(monkeypatch, capsys, tmp_path):
 
 @pytest.fixture
 def leowarp_process(tmp_path):
-    """Runs `leowarp ...` in a process of its own."""
+    """A function that runs `leowarp ...` in a process of its own."""
 
     def run(*words, env=None):
         done = subprocess.run(
@@ -75,7 +75,8 @@ def leowarp_process(tmp_path):
 
 @pytest.fixture
 def write_run(tmp_path):
-    """Writes a complete run of `examples/chain.toml` with an invented trace, and returns its directory."""
+    """A function that writes a complete run of `examples/chain.toml` with an invented trace, and returns its
+    directory."""
 
     def write(name="run", *, captures=(), **settings):
         plan = scenario.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp exam` refuses wrong input before it runs any case, and the message says what to type."""
+"""Tests that `leowarp exam` refuses wrong input before it runs any case, and that the message says what to type."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp fit` and `leowarp validate` with recordings that tell little, or nothing; no guest boots."""
+"""Tests `leowarp fit` and `leowarp validate` with recordings that tell little or nothing."""
 
 import pytest
 

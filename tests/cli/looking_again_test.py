@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that read an existing run, and verbs that create a scenario for the user."""
+"""Tests verbs that read an existing run, and verbs that create a scenario for the user."""
 
 import re
 import tomllib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs at once, with a stand-in for the worker process that makes the runs."""
+"""Tests several runs at once, with a stand-in for the worker process that makes the runs."""
 
 import json
 import os
@@ -51,8 +51,8 @@ runpy.run_module("leowarp.running.worker", run_name="__main__", alter_sys=True)
 
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
-    """Replaces the worker by a program that makes no real runs. Returns the file in which this program records starts
-    and ends of runs."""
+    """Replace the worker by a program that makes no real runs. Return the file in which this program records starts and
+    ends of runs."""
     log = tmp_path / "log"
     program = tmp_path / "worker"
     program.write_text(_WORKER.format(python=sys.executable, log=str(log)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`show`, `compare` and the end of a run print a few numbers by default, and all numbers if the user asks for them."""
+"""Tests that `show`, `compare` and the end of a run print a few numbers by default, and all numbers on request."""
 
 import io
 

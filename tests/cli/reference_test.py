@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of table columns agrees with the code."""
+"""Tests that the reference page of table columns agrees with the code."""
 
 from pathlib import Path
 

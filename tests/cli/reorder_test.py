@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `leowarp reorder`: its table, JSON and figures, and the input that it refuses."""
+"""Tests `leowarp reorder`: its table, JSON and figures, and the input that it refuses."""
 
 import json
 import os

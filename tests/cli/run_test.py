@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a short chain, with all steps from the scenario file to the report."""
+"""Tests a run of a short chain, with all steps from the scenario file to the report."""
 
 import json
 import os
@@ -249,7 +249,7 @@ _TCP = {"kind": "tcp", "source": "A", "destination": "B", "congestion_control": 
 
 
 def _working_in(out: Path) -> list[int]:
-    """Ids of the processes whose working directory is the guest's directory below the run directory `out`."""
+    """Return the ids of the processes in the guest's directory below the run directory `out`."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:

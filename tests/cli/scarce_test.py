@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If a machine has too few resources, or if names are not valid text, leowarp prints one sentence and never ends with
-status 70."""
+"""Tests that scarce resources and names that are not valid text cause one sentence, and never status 70."""
 
 import os
 import shutil

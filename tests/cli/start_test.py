@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands start quickly: they load few libraries, and parse their words without pydantic."""
+"""Tests that commands load few libraries, and parse their words without pydantic."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `leowarp study`, with runs that boot no guest."""
+"""Tests `leowarp study` with runs that boot no guest."""
 
 import functools
 import json
@@ -19,8 +19,8 @@ from support.sweep.study import STUDY
 
 @pytest.fixture
 def typed(tmp_path, monkeypatch):
-    """Runs `leowarp study ...`, and returns exit status, stdout and stderr. An error of leowarp is raised as an
-    exception."""
+    """A function that runs `leowarp study ...`, and returns exit status, stdout and stderr. It raises leowarp's
+    errors."""
     monkeypatch.chdir(tmp_path)
     maker = FakeMaker(tmp_path)
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))

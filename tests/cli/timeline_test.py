@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `leowarp timeline SCENARIO` and `leowarp timeline describe FILE`."""
+"""Tests `leowarp timeline SCENARIO` and `leowarp timeline describe FILE`."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,8 @@ NOON_S = 1_715_947_200  # 2024-05-17T12:00:00Z
 
 @pytest.fixture
 def pings(tmp_path: Path) -> Path:
-    """Output of `ping -D -i 0.02` over a dish that is reconfigured at the seconds 9, 24, 39 and 54 of each minute."""
+    """The output of `ping -D -i 0.02` over a dish that is reconfigured at the seconds 9, 24, 39 and 54 of each
+    minute."""
     t_ns, rtt_ns, _ = dish(phase_ns=9 * S, span_ns=180 * S)
     lines = [
         f"[{NOON_S + (t + rtt) / 1e9:.6f}] 64 bytes from 192.0.2.1: icmp_seq={number} ttl=54 time={rtt / MS:.3f} ms"

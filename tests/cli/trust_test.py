@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp runs code only if the user has named or accepted it; it is not enough that a file names the code."""
+"""Tests that leowarp runs code only if the user has named or accepted it."""
 
 import dataclasses
 import os
@@ -30,7 +30,7 @@ def memory(tmp_path, monkeypatch):
 
 @pytest.fixture
 def program(tmp_path):
-    """A program that creates a file when it runs, and the path of the file that it creates."""
+    """A program that creates a file when it runs, and the path of this file."""
     path, trace = tmp_path / "linux", tmp_path / "it-ran"
     path.write_text(f"#!/bin/sh\ntouch {trace}\n")
     path.chmod(0o755)

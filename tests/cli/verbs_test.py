@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that need no kernel: what they print on stdout and stderr, and their exit status."""
+"""Tests verbs that need no kernel: what they print on stdout and stderr, and their exit status."""
 
 import dataclasses
 import hashlib

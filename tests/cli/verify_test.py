@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `leowarp verify`, with a stand-in for the second run, so no guest boots."""
+"""Tests `leowarp verify` with a stand-in for the second run, so no guest boots."""
 
 import json
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CITATION.cff agrees with the metadata of the package."""
+"""Tests that CITATION.cff agrees with the metadata of the package."""
 
 import tomllib
 from pathlib import Path

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page states how much disk space a build was measured to need. `doctor` requires the measured space plus a
-reserve."""
+"""Tests that `doctor` requires the measured disk space of a build on a page, plus a reserve."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples in docstrings give what is printed below them."""
+"""Tests that examples in docstrings give their printed results."""
 
 import doctest
 import importlib
@@ -11,7 +11,7 @@ import leowarp
 import leowarp_studies
 
 ALONE = {"leowarp.__main__", "leowarp.applications.programs.http3", "leowarp.guest.boot.launch"}
-"""Modules that are programs, or that need a library outside leowarp's installation."""
+"""The modules that are programs, or that need a library outside leowarp's installation."""
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation agrees with the code: links have targets, commands can be parsed, and scenarios load with the
-settings in commands."""
+"""Tests that links have targets, commands can be parsed, and scenarios load with the settings in commands."""
 
 import contextlib
 import re
@@ -26,16 +25,16 @@ _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """Anchors that GitHub makes from headings: lower case, with dashes for blanks, and without other punctuation."""
+    """Return the anchors that GitHub makes from headings: lower case, with dashes for blanks, and without other
+    punctuation."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def parse(command: str, *, name_alone: bool = False) -> None:
-    """Parses a command without running it. Raises an error if the command has an unknown verb or option, or lacks an
-    argument.
+    """Parse a command without running it. An unknown verb or option, or a missing argument, raises an error.
 
-    `name_alone`: a verb without its arguments is accepted, because the text only mentions the verb.
+    `name_alone`: Whether a verb without its arguments is accepted, because the text only mentions the verb.
     """
     verb: Any = typer.main.get_command(app)
     words = shlex.split(command)[1:]
@@ -102,7 +101,7 @@ def test_scenarios_in_pages_resolve(page: Path, tmp_path: Path) -> None:
 
 
 def written(page: Path, directory: Path) -> list[Path]:
-    """Writes the files that a page contains, and returns those that are TOML."""
+    """Write the files that a page contains, and return the TOML files."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
     # Snippets with `.write_text(` write files to which scenarios refer.
@@ -131,7 +130,7 @@ TAKE_SCENARIOS = ("run", "plan", "routes", "ephemeris", "timeline")
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
-    """If a command names a scenario, this scenario exists and accepts the keys and values that the command sets."""
+    """A scenario that a command names exists, and accepts the keys and values of the command."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     written(page, tmp_path)
     for command, _ in commands(page):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors and hints tell the user to type commands; the options in these commands exist."""
+"""Tests that the commands in errors and hints have only existing options."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def texts(source: str) -> Iterator[str]:
-    """Text constants in a module's source, without the parts that are filled in."""
+    """Yield text constants in a module's source, without the parts that are filled in."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
@@ -27,7 +27,7 @@ def texts(source: str) -> Iterator[str]:
 
 
 def unknown_options(text: str) -> list[str]:
-    """For each `leowarp VERB` in a text: the options after it that the verb does not have."""
+    """Return the options after each `leowarp VERB` in a text that the verb does not have."""
     wrong = []
     for found in COMMAND.finditer(text):
         verb, named = VERBS, False

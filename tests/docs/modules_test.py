@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel module in the guide equals the file in examples/, which tests of the guest compile and run."""
+"""Tests that the kernel module in the guide equals the file in examples/, which tests of the guest compile and run."""
 
 import re
 from pathlib import Path

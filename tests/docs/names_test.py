@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If the documentation names a table, column, scalar or figure, it exists in the code."""
+"""Tests that tables, columns, scalars and figures in the documentation exist in the code."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ ELSEWHERE = {"docs/reference/tables.md", "docs/reference/scenario.md", "docs/ref
 
 
 def first_column(page: Path, heading: str) -> list[str]:
-    """The code words in the first column of the table whose first heading begins with `heading`."""
+    """Return the code words in the first column of the table whose first heading begins with `heading`."""
     text = page.read_text(encoding="utf-8").split(f"| {heading} |", 1)[1]
     rows = text.split("\n\n", 1)[0].splitlines()[2:]
     return [name for row in rows for name in _CODE.findall(row.split("|")[1])]
@@ -47,7 +47,7 @@ def known() -> set[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in ELSEWHERE], ids=name_of)
 def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
-    """If a code word ends in a unit, the package has a name of this spelling."""
+    """The package has a name of this spelling for each code word that ends in a unit."""
     quoted = {name for code in _CODE.findall(page.read_text(encoding="utf-8")) for name in _QUANTITY.findall(code)}
     # A column of a study is named after a scalar of flow 0, or after a key with its section
     wrong = {name for name in quoted - known if _OF_STUDIES.sub("", name) not in known}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers on the pages equal the stored results of the runs (docs/numbers.toml, tools/quoted_numbers.py)."""
+"""Tests that the numbers on the pages equal the stored results of the runs (docs/numbers.toml,
+tools/quoted_numbers.py)."""
 
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers in the table of the guide on real links equal those that this test computes."""
+"""Tests that the numbers in the table of the guide on real links equal computed numbers."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation site has every page, every link on it has a target, and it loads nothing from other hosts."""
+"""Tests that the documentation site has every page, that its links have targets, and that it loads nothing from other
+hosts."""
 
 import importlib.util
 import re
@@ -21,7 +22,7 @@ FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "sou
 
 
 def test_every_page_of_the_documentation_is_in_the_site():
-    """Sphinx makes the same check, but this test also works where Sphinx is not installed."""
+    """Tests the list of pages without Sphinx, which makes this check too."""
     named = set(re.findall(r"^(?:.*<)?((?:docs|design)/[\w/.-]+)>?$", (ROOT / "site" / "index.md").read_text(), re.M))
     pages = {path.relative_to(ROOT).with_suffix("").as_posix() for folder in ("docs", "design")
              for path in (ROOT / folder).rglob("*.md")}  # fmt: skip
@@ -29,7 +30,7 @@ def test_every_page_of_the_documentation_is_in_the_site():
 
 
 class Page(HTMLParser):
-    """Links, anchors and fetched resources of an HTML file."""
+    """The links, anchors and fetched resources of an HTML file."""
 
     def __init__(self, text):
         super().__init__()
@@ -47,7 +48,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site without a run, so that no guest is needed; a warning ends the build."""
+    """The site without a run, so that no guest is needed."""
     out = tmp_path_factory.mktemp("site") / "site"
     subprocess.run([sys.executable, ROOT / "tools" / "site.py", "--out", out], check=True, cwd=ROOT)
     return out

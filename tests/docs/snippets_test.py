@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every Python snippet in the documentation runs, and all names in it are defined.
+"""Tests that every Python snippet in the documentation runs, and that all names in it are defined.
 
 In the fast suite, snippets that read runs find one small run in every directory in which they look. Snippets that make
 runs are executed in the guest suite, with shorter durations.
@@ -32,7 +32,7 @@ SNIPPETS = [
     for number, (_, text) in enumerate(blocks(page, "python"), 1)
 ]
 RUNS = ("runs/demo/cubic", "runs/demo/bbr", "first", "tokyo", "three")
-"""Directories in which snippets look for a run."""
+"""The directories in which snippets look for a run."""
 
 MAKES_RUNS = re.compile(r"lw\.run\(|lw\.run_many\(|run_study\(")
 ELSEWHERE = {
@@ -41,7 +41,7 @@ ELSEWHERE = {
     'protocol="rtp"': "needs a capture of RTP",
     "trace.json.gz": "needs a recording by irtt",
 }
-"""Texts that occur in snippets which cannot run here, each with the reason."""
+"""The texts in snippets that cannot run here, each with the reason."""
 
 
 def needs(text: str) -> str | None:
@@ -122,12 +122,12 @@ def test_snippets_that_make_runs_run(page: Path, text: str, tmp_path: Path) -> N
 
 
 def shorter(text: str) -> str:
-    """The text of a scenario or study, changed so that each run lasts 2 s."""
+    """Return the text of a scenario or study with runs of 2 s."""
     return re.sub(r'(duration"?\s*[=:]\s*")\d+ s"', r'\g<1>2 s"', text)
 
 
 def test_columns_of_study_results_in_snippets_exist() -> None:
-    """In snippets that read the results of a study, every name `flow0_...` is that of a scalar."""
+    """Tests that every name `flow0_...` in snippets about study results is a scalar's name."""
     known = {f"flow0_{name}" for name in scalars.FLOW_SCALARS}
     quoted = {name for page in PAGES for name in re.findall(r"\bflow0_\w+", page.read_text(encoding="utf-8"))}
     # the documentation contains the text `flow0_...` itself

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fenced block below `<!-- study: NAME -->` in the guide is a valid study: each of its runs gets a plan."""
+"""Tests that each study in a guide (`<!-- study: NAME -->`) gets a plan for each of its runs."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp exam --all` takes the exam of every algorithm, and writes a page that compares them."""
+"""Tests that `leowarp exam --all` takes the exam of every algorithm, and writes a page that compares them."""
 
 import json
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules with deliberate faults fail the expected cases of the exam, and the exam continues with the other cases."""
+"""Tests that modules with deliberate faults fail the expected cases of the exam, and that it continues with the other
+cases."""
 
 import tomllib
 from pathlib import Path
@@ -12,7 +13,7 @@ from leowarp.exam import Subject, cases, take
 HERE = Path(__file__).parent
 WRONG = HERE / "wrong"
 FAILS = tomllib.loads((HERE / "fails.toml").read_text(encoding="utf-8"))
-"""For each module, the cases that it fails."""
+"""The cases that each module fails."""
 
 
 def verdicts(tmp_path, module, *only):

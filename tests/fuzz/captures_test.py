@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For damaged pcap and pcapng files, leowarp returns metrics that account for every packet, or one error."""
+"""Tests that damaged pcap and pcapng files give metrics that account for every packet, or one error."""
 
 import contextlib
 from pathlib import Path
@@ -47,7 +47,7 @@ sources = st.builds(
 
 
 def damaged(content: bytes, damage: list[tuple[int, int]], length: int) -> bytes:
-    """The content with some bytes replaced, and cut to `length` bytes."""
+    """Return the content with some bytes replaced, and cut to `length` bytes."""
     file = bytearray(content)
     for at, byte in damage:
         file[at % len(file)] = byte
@@ -55,7 +55,7 @@ def damaged(content: bytes, damage: list[tuple[int, int]], length: int) -> bytes
 
 
 def check(file: Path, source: Source) -> None:
-    """Reads the file as the verb `reorder` does: once with its metrics, once without."""
+    """Read the file as the verb `reorder` does: once with its metrics, once without."""
     read = ("numbered_pkts", "answer_pkts", "udp_pkts", "without_field_pkts", "foreign_pkts", "skipped_pkts")
     with contextlib.suppress(LeowarpError):
         counts = reordering.survey(file, source=source).counts

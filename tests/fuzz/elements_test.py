@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz targets for the readers of element sets: each sequence of bytes must be read, or refused with a hint.
+"""Tests the readers of element sets: each sequence of bytes must be read, or refused with a hint.
 
-In the ordinary suite, each target tries only a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs the targets
+Each target tries only a few examples in the ordinary suite. ``make fuzz SECONDS=600 TARGET=elements`` runs the targets
 for a given time.
 """
 
@@ -30,13 +30,13 @@ PIECES = [
     "COMMENT x\n", "CCSDS_OEM_VERS = 2.0\n", "CCSDS_OMM_VERS = 2.0\n", "EPOCH", "9999-12-31T23:59:59+23:59",
     "0001-001T00:00:00+14",
 ]  # fmt: skip
-"""Texts that are inserted into files: characters of each encoding, and extreme values."""
+"""The texts that are inserted into files: characters of each encoding, and extreme values."""
 
 
 @st.composite
 def damaged(draw: st.DrawFn, text: str) -> bytes:
-    """A file of which some parts are replaced, doubled, moved or removed. In half of the files, lines with the length
-    of a TLE line get correct checksums."""
+    """Return a file of which some parts are replaced, doubled, moved or removed. In half of the files, lines with the
+    length of a TLE line have correct checksums."""
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(text)))
         end = min(len(text), begin + draw(st.sampled_from([0, 1, 1, 2, 8, 69, 200])))

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For randomly damaged recordings of links, each reader must return a consistent measurement, or refuse the recording
-with a hint.
-
-The profile of Hypothesis sets the number of examples, by default 100.
-"""
+"""Tests that each reader of a damaged recording returns a consistent measurement, or refuses it with a hint."""
 
 import json
 from pathlib import Path
@@ -78,7 +74,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """The lines with these changes, joined to one string."""
+    """Return the lines with these changes, joined to one string."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)
@@ -110,7 +106,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def holds(found: Measurement) -> None:
-    """Checks rules that every measurement must satisfy."""
+    """Check rules that every measurement must satisfy."""
     for series in found.series.values():
         assert (np.diff(series.t_ns) > 0).all()
         known = series.delay_ns[~np.isnan(series.delay_ns)]

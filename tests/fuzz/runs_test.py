@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans, manifests and record files are damaged at random: each is read, or refused with one error that names the file.
-
-`python/leowarp/trace/records_test.py` has further tests of record files that are cut, doubled or damaged.
-"""
+"""Tests that each damaged plan, manifest and record file is read, or refused with one error that names the file."""
 
 import contextlib
 import json
@@ -63,7 +60,7 @@ fuzzed = settings(
 
 
 def damaged(text: str, changes: list[tuple[int, int, str]]) -> bytes:
-    """The text with some parts replaced."""
+    """Return the text with some parts replaced."""
     for at, length, piece in changes:
         begin = at % (len(text) + 1)
         text = text[:begin] + piece + text[begin + length :]

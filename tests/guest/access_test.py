@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile `starlink` in the guest: a flood ping and a ping once per second run together for half an hour."""
+"""Tests the profile `starlink` in the guest with half an hour of a flood ping and a ping once per second."""
 
 import numpy as np
 import pytest
@@ -39,12 +39,12 @@ destination = "server"
 interval = "1 s"
 """
 PING_BYTES = 20 + 8 + 56 + 14
-"""Length of a probe on the link: headers of IP and ICMP, payload, and the link's overhead."""
+"""The length of a probe on the link: headers of IP and ICMP, payload, and the link's overhead."""
 
 
 @pytest.fixture(scope="module")
 def echoes(tmp_path_factory):
-    """For each flow: sending times and RTTs in ns; nan if the probe was lost."""
+    """The sending times and RTTs of each flow in ns, with nan for a lost probe."""
     folder = tmp_path_factory.mktemp("access")
     (folder / "access.toml").write_text(SCENARIO)
     run = lw.run(folder / "access.toml", out=folder / "run", report=False, progress=False)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At every sample, the gains of the kernel's BBR show its mode, and modes follow each other in the order of BBR's state
-machine."""
+"""Tests that the gains of the kernel's BBR show its mode at every sample, and that modes follow BBR's state machine."""
 
 from pathlib import Path
 

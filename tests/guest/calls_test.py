@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much virtual time a program's system calls take (guest/clock/polling.c)."""
+"""Tests how much virtual time a program's system calls take (guest/clock/polling.c)."""
 
 import pytest
 

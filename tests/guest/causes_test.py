@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Late packets, losses and retransmissions at a route change in the guest, for each in-flight rule. The runs store all
-packets around the change, so the reordering metrics can be checked by plain arithmetic."""
+"""Tests late packets, losses and retransmissions at a route change in the guest, for each in-flight rule."""
 
 from pathlib import Path
 
@@ -20,8 +19,7 @@ SETTINGS = {"run.start": "105 s", "run.duration": "63 s",
 
 @pytest.fixture(scope="module", params=["drain", "source", "drop"])
 def run(request, tmp_path_factory):
-    """One run per in-flight rule. Routes change at 30 s and at 60 s, while packets wait in a queue on the path that is
-    abandoned."""
+    """A run per in-flight rule. Routes change at 30 s and at 60 s, while packets wait in a queue on the old path."""
     settings = SETTINGS | {"routing.in_flight": request.param}
     return lw.run(SCENARIO, settings, tmp_path_factory.mktemp(request.param) / "run", report=False, progress=False)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On links with tables of capacity, delay and loss, packets get exactly the values in the tables."""
+"""Tests that packets get exactly the values in a link's tables of capacity, delay and loss."""
 
 import numpy as np
 import pytest
@@ -39,8 +39,7 @@ packet_rate = "1000 pkts/s"
 
 
 class Guest:
-    """Makes runs with two routers r0 and r1 and the hosts A and B; each test defines the tables of the link between the
-    routers."""
+    """A maker of runs with two routers r0 and r1 and the hosts A and B."""
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path
@@ -72,12 +71,13 @@ def run(tmp_path) -> Guest:
 
 
 def table_of(random: np.random.Generator, rows: int = 900) -> np.ndarray:
-    """A table whose rows are about 11 ms apart; the first is at 0, and the others coincide with no other event."""
+    """Return a table whose rows are about 11 ms apart. The first is at 0, and the others coincide with no other
+    event."""
     return np.concatenate([[0], np.sort(random.choice(10 * S, rows - 1, replace=False))])
 
 
 def of(values: np.ndarray, instants: np.ndarray, at_ns: np.ndarray) -> np.ndarray:
-    """The value that is in force at each instant."""
+    """Return the value that is in force at each instant."""
     return values[np.searchsorted(instants, at_ns, side="right") - 1]
 
 

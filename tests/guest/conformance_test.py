@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conformance tests in the guest: how a script is run, and a few scripts that run with packetdrill."""
+"""Tests conformance scripts in the guest: how a script is run, and a few scripts that run with packetdrill."""
 
 import os
 import shlex
@@ -67,7 +67,7 @@ def test_a_program_that_waits_for_ever_ends_after_virtual_seconds(stood_in, monk
 
 @pytest.fixture(scope="session")
 def laboratory(built_kernel: Kernel) -> Laboratory:
-    """packetdrill and the default kernel."""
+    """The program packetdrill and the default kernel."""
     try:
         sources = packetdrill.checked(os.environ.get(packetdrill.VARIABLE))
     except HostError as error:
@@ -77,7 +77,7 @@ def laboratory(built_kernel: Kernel) -> Laboratory:
 
 @pytest.fixture(scope="session")
 def top() -> Path:
-    """Directory of the kernel's selftests."""
+    """The directory of the kernel's selftests."""
     return unpacked_selftests(print)
 
 

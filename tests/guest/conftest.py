@@ -19,14 +19,13 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def built_kernel() -> Kernel:
-    """The default kernel, or the kernel that `--kernel` names; it is built if it is not in the cache."""
+    """The default kernel, or the kernel that `--kernel` names. It is built if it is not in the cache."""
     return building.kernel()
 
 
 @pytest.fixture(scope="session")
 def ipv6_kernel() -> str:
-    """Name of the kernel with IPv6 and Multipath TCP; if this kernel has not been built, tests that need it are
-    skipped."""
+    """The name of the kernel with IPv6 and Multipath TCP. Without this kernel, the test is skipped."""
     name = "6.12+net"
     if not is_built(shelf.kernel_of(name)):
         pytest.skip(f"its kernel is not built: leowarp kernel build {name}")
@@ -35,8 +34,7 @@ def ipv6_kernel() -> str:
 
 @pytest.fixture(scope="session")
 def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., GuestImage]:
-    """A function that returns the default kernel with a C program in place of the agent; the argument is the program's
-    name in this directory."""
+    """A function that returns the default kernel with a C program of this directory in place of the agent."""
 
     def made(init: str, *flags: str) -> GuestImage:
         program, source = tmp_path_factory.mktemp("init") / init, HERE / f"{init}.c"
@@ -49,8 +47,8 @@ def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def end_of(image_with: Callable[..., GuestImage]) -> Callable[..., dict[str, Any]]:
-    """A function that runs a C program in place of the agent, and returns its `end.json`; the arguments are the
-    program's name in this directory, the run's directory, and flags."""
+    """A function that runs a C program of this directory in place of the agent, and returns its `end.json`. It takes
+    the program's name, the run's directory, and flags."""
 
     def made(init: str, directory: Path, *flags: str, duration_ns: int = 1_000_000_000) -> dict[str, Any]:
         image, console = image_with(init, *flags), directory / "console.txt"
@@ -67,14 +65,14 @@ def fault_image(image_with: Callable[..., GuestImage]) -> GuestImage:
 
 @pytest.fixture
 def guest_directory(tmp_path: Path) -> Path:
-    """A guest's directory with an empty `in/`."""
+    """The directory of a guest with an empty `in/`."""
     (tmp_path / "guest" / "in").mkdir(parents=True)
     return tmp_path / "guest"
 
 
 @pytest.fixture
 def drive_fault(fault_image: GuestImage, guest_directory: Path) -> Callable[..., GuestResult]:
-    """A function that boots the guest with the init `fault_init.c`, which then has the fault named `fault`."""
+    """A function that boots the guest with `fault_init.c` as init and the fault named `fault`."""
 
     def run(fault: str, **changed) -> GuestResult:
         (guest_directory / "in" / "fault").write_text(fault)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of cures must agree with plan, timeline and packets: honest runs pass, and forged runs do not."""
+"""Tests that the tables of cures must agree with plan, timeline and packets: honest runs pass, and forged runs do
+not."""
 
 import json
 import shutil
@@ -24,7 +25,7 @@ CURES = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """One run per cure, which all tests use."""
+    """A run per cure, for all tests."""
     folder = tmp_path_factory.mktemp("runs")
     return {name: made(folder / name, AT_THE_STATION, cures).path for name, cures in CURES.items()}
 
@@ -51,7 +52,7 @@ def test_it_holds_with_losses_false_notices_and_ways_that_are_lost(tmp_path, cur
 
 
 def replaced(run, file, table):
-    """Replaces a table, and its sha256 in the manifest, as a forger would."""
+    """Replace a table, and its sha256 in the manifest, as a forger would."""
     pq.write_table(table, file)
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["files"][str(file.relative_to(run))] = sha256_of_file(file)

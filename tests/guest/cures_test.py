@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At route changes, nodes treat every packet as a model of the links predicts without the guest."""
+"""Tests that nodes treat every packet at route changes as a model of the links predicts."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DCTCP over a queue that marks by a step threshold: closed forms of Alizadeh et al., "Data center TCP" (2010), and of
-RFC 8257. This file also tests HyStart's settings, which decide when slow start ends."""
+"""Tests DCTCP over a queue with a step threshold against closed forms of Alizadeh et al., "Data center TCP" (2010), and
+of RFC 8257. Further tests check HyStart's settings, which decide when slow start ends."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ SETTLED_NS = 6_000_000_000
 
 
 def step_marked(tmp_path, control, threshold):
-    """A run, and the length of its only queue after the start. The queue marks exactly the packets that have waited
+    """Return a run, and the length of its only queue after the start. The queue marks the packets that have waited
     longer than `threshold`."""
     flows = [{"source": "A", "destination": "B", "congestion_control": control}]
     changes = {

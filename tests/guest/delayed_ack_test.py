@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the packets at the hosts, the test checks that receivers acknowledge as the plan says, and that packets have the
-plan's sizes. Further tests check from the packets that NewReno uses no SACK, and when NewReno retransmits."""
+"""Tests from the packets at the hosts that receivers acknowledge as the plan says, and that packets have the plan's
+sizes. Further tests check that NewReno uses no SACK, and when NewReno retransmits."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def plan_of(folder: Path, text: dict[str, str], settings: dict[str, str]):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """One run for each case."""
+    """A run for each case."""
     folder = tmp_path_factory.mktemp("acks")
     plans = [plan_of(folder, *case) for case in CASES.values()]
     out = [folder / str(number) for number in range(len(plans))]
@@ -69,8 +69,8 @@ def runs(tmp_path_factory):
 
 
 def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Segments that arrive at the receiver before the run's end, in order of arrival, and the packets that the receiver
-    sends after the handshake."""
+    """Return the segments that arrive before the run's end, in order of arrival, and the receiver's packets after the
+    handshake."""
     packets = run.packets(0)
     data = packets[(packets.direction == "data") & (packets.len_bytes > 0)]
     data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]
@@ -83,7 +83,7 @@ def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """For each ACK, the number of acknowledged segments that arrived since the previous ACK."""
+    """Return the number of segments that arrived since the previous ACK, for each ACK."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
@@ -188,7 +188,7 @@ def test_what_a_timeout_makes_the_sender_send_again_is_known(tmp_path):
 
 
 def _counters(run) -> pd.Series:
-    """Final values of each host's counters."""
+    """Return the final values of each host's counters."""
     return run.counters().groupby(["host", "counter"], observed=True)["value"].last()
 
 
@@ -209,7 +209,7 @@ def test_newreno_sends_no_selective_acknowledgement(newreno):
 
 
 def _options(options: bytes) -> set[int]:
-    """Kinds of TCP options."""
+    """Return the kinds of TCP options."""
     kinds, at = set(), 0
     while at < len(options) and options[at] != 0:
         kinds.add(options[at])

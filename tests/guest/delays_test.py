@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's histogram of delays agrees with the delays of the packets, all of which this run stores."""
+"""Tests that the guest's histogram of delays agrees with the packets' delays."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def plan_of(folder, text, **settings):
 
 
 def run_each(plans, folder):
-    """Runs each plan in the guest, and returns the guest's output directories."""
+    """Run each plan in the guest, and return the guest's output directories."""
     found = []
     for number, plan in enumerate(plans):
         run_dir = folder / str(number)
@@ -74,7 +74,7 @@ def run_each(plans, folder):
 
 
 def values(frame):
-    """Rows of the table `delays` as numbers; -1 stands for a missing value."""
+    """Return rows of the table `delays` as numbers, with -1 for a missing value."""
     return frame.astype("Int64").fillna(-1).to_numpy(dtype="int64").tolist()
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dish at one end of a path through a constellation: the time at which each probe arrives follows from the dish's
-hold and from the path."""
+"""Tests that each probe through a dish arrives at the time that the dish's hold and the path imply."""
 
 import subprocess
 import sys
@@ -18,12 +17,12 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 HOLD_NS, RATE_BPS = 40 * MS, 100_000_000
 FRAME_NS = 500_000_000 // 750
-"""The mean time until the next frame begins is half a frame."""
+"""The mean time until the next frame begins, which is half a frame."""
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
-"""The clock that gives packets their timestamps has steps of 256 ns, and probes that meet at one instant get their
-timestamps one after the other."""
+"""The tolerance of the packets' timestamps: the clock has steps of 256 ns, and simultaneous probes get successive
+timestamps."""
 # The profile has no random parts: its only values are a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
@@ -74,8 +73,8 @@ def made(folder, source, destination):
 
 
 def through_dish_ns(sent_ns):
-    """Times at which packets leave the access link: in order, at its rate, not during a hold, and half a frame after
-    they could be sent."""
+    """Return the times at which packets leave the access link: in order, at its rate, not during a hold, and half a
+    frame after they could be sent."""
     free_ns, out_ns = 0, []
     for t_ns in sent_ns.tolist():
         at_ns = max(t_ns, free_ns)

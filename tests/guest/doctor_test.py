@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp doctor` boots a guest; if the boot fails, it prints the guest's console."""
+"""Tests that `leowarp doctor` boots a guest, and prints the guest's console if the boot fails."""
 
 import json
 import subprocess

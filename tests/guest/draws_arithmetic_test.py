@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of the guest's random streams (guest/draws/draws_arithmetic.h), compiled for the host."""
+"""Tests the arithmetic of the guest's random streams (guest/draws/draws_arithmetic.h), compiled for the host."""
 
 import ctypes
 import itertools
@@ -48,13 +48,13 @@ def kernel(tmp_path_factory):
 
 
 def below(kernel, bits: int, ceil: int) -> int | None:
-    """The number that 64 random bits give; None if these bits are rejected."""
+    """Return the number that 64 random bits give, or None if they are rejected."""
     found = ctypes.c_uint32()
     return found.value if kernel.below(bits, ceil, ctypes.byref(found)) else None
 
 
 def drawn(kernel, state: int, ceil: int) -> int:
-    """The first number below `ceil` that a stream with this state gives."""
+    """Return the first number below `ceil` of a stream with this state."""
     state = ctypes.c_uint64(state)
     while (found := below(kernel, kernel.step(ctypes.byref(state)), ceil)) is None:
         pass
@@ -62,7 +62,7 @@ def drawn(kernel, state: int, ceil: int) -> int:
 
 
 def p_of_uniform(numbers, cells: int) -> float:
-    """Probability that uniform numbers below `cells` would be at least as unevenly distributed (chi-square test)."""
+    """Return the p-value of a chi-square test for uniform numbers below `cells`."""
     return stats.chisquare(np.bincount(numbers, minlength=cells)).pvalue
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's random numbers depend only on the seed and on earlier draws from the same stream."""
+"""Tests that the guest's random numbers depend only on the seed and on earlier draws from the same stream."""
 
 import json
 from pathlib import Path
@@ -15,8 +15,8 @@ MODULE = Path(__file__).with_name("draws_module.c")
 
 
 def trace_of(folder: Path, **changed: object) -> dict[str, str]:
-    """sha256 of each table in the trace of a BBR flow. BBR draws the phase of its cycle within 2 s, and once more after
-    PROBE_RTT, at 10 s."""
+    """Return the sha256 of each table in the trace of a BBR flow. BBR draws the phase of its cycle within 2 s, and
+    again at 10 s, after PROBE_RTT."""
     changes = {"run.duration": "13 s", "flows.0.congestion_control": "bbr"} | changed
     made = lw.run(EXAMPLE, changes, folder, report=False, progress=False)
     files = json.loads((made.path / "manifest.json").read_text())["files"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a route change, packets are sent over both paths, and the copy that arrives first is delivered."""
+"""Tests that packets after a route change are sent over both paths, and that the first copy is delivered."""
 
 import pytest
 
@@ -20,7 +20,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def switch_of(run):
-    """The row of the table `switches` for packets to Tokyo."""
+    """Return the row of the table `switches` for packets to Tokyo."""
     switches = run.switches()
     [row] = switches[switches.host == "host:Tokyo"].itertuples(index=False)
     return row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A marker ends the old path, and packets of the new path wait for it at the node where both paths meet."""
+"""Tests that packets of the new path wait for a marker of the old path at the node where both paths meet."""
 
 import pandas as pd
 import pytest
@@ -25,7 +25,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def merge_of(run):
-    """The row of the table `merges` for packets to Tokyo; the reverse path changes as well."""
+    """Return the row of the table `merges` for packets to Tokyo. The reverse path changes too."""
     merges = run.merges()
     [row] = merges[merges.host == "host:Tokyo"].itertuples(index=False)
     return row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that end when their flows have ended, and runs that record only how flows ended."""
+"""Tests runs that end when their flows have ended, and runs that record only how flows ended."""
 
 import json
 
@@ -55,7 +55,7 @@ def run_of(tmp_path, text: str, name: str = "run", changes=()) -> lw.Run:
 
 
 def end_ns(run: lw.Run) -> int:
-    """Run time of the run's end, from the metadata of any table of the run."""
+    """Return the time of the run's end, from the metadata of a table."""
     return json.loads(run.table("flows").schema.metadata[b"virtual_ns"])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault in the guest or around it ends the run with one clear message, and leaves no process behind."""
+"""Tests that every fault in the guest or around it ends the run with one clear message, and leaves no process
+behind."""
 
 import os
 import signal
@@ -24,7 +25,7 @@ MIB = 1 << 20
 
 
 def guests_in(directory: Path) -> list[int]:
-    """Process ids of the guests in `directory`: the processes that have this working directory."""
+    """Return the ids of the processes whose working directory is `directory`."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -143,7 +144,7 @@ except LeowarpError as error:
 
 @pytest.fixture
 def driver(spawn):
-    """A function that starts a guest from a separate process. Words in `before` precede the process's command."""
+    """A function that starts a guest from a separate process. The words in `before` precede the process's command."""
 
     def start(image: GuestImage, directory: Path, fault: str, before: Sequence[str] = (), memory_mib: int = 96):
         (directory / "in").mkdir(exist_ok=True)
@@ -155,7 +156,7 @@ def driver(spawn):
 
 
 def outcome(process: subprocess.Popen) -> tuple[int, str]:
-    """Exit status and output of a process that `driver` has started."""
+    """Return the exit status and output of a process that `driver` has started."""
     output, _ = process.communicate()
     return process.returncode, output
 
@@ -200,7 +201,7 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """Words that are put before a command, so that it can mount file systems without changing those of the machine."""
+    """Return words that let a command mount file systems of its own, if they precede it."""
     # `unshare` is possible for root, or for root of a new user namespace. A container may forbid both uses of
     # `unshare`.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Over random networks, direct forwarding and the kernel's forwarding give the same records, byte for byte."""
+"""Tests that direct forwarding and the kernel's forwarding give the same records of random networks, byte for byte."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_both_ways_give_the_same_records_of_networks_of_any_kind_and_duration(tm
 
 
 def differing(directory, networks):
-    """The networks for which the records of direct forwarding and of the kernel's forwarding differ."""
+    """Return the networks for which the records of direct forwarding and of the kernel's forwarding differ."""
     image = guest.guest_image("default")
     different = []
     for number, network in enumerate(networks):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On links with a gap or an acquisition time, each probe is lost, held or late exactly as the gap and the path
-imply."""
+"""Tests that each probe is lost, held or late as a link's gap or acquisition time and the path imply."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,8 +17,8 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
 STAMP_NS = 2_000
-"""The clock that gives packets their timestamps has steps of 256 ns, and probes that meet at one instant get their
-timestamps one after the other."""
+"""The tolerance of the packets' timestamps: the clock has steps of 256 ns, and simultaneous probes get successive
+timestamps."""
 # At 30 s Madrid switches to another satellite, and the new path contains a link between satellites that was out of
 # range before.
 SCENARIO = """
@@ -57,7 +56,7 @@ flood = true
 
 
 class Recorded(Arrays):
-    """An encoder of arrays that keeps the values, instead of numbers for them."""
+    """An encoder of arrays that keeps the values."""
 
     def instants(self, ticks):
         return super().instants(ticks) and ticks
@@ -67,7 +66,7 @@ class Recorded(Arrays):
 
 
 class Made:
-    """A run, and for each probe its times of sending, of arrival (nan if lost), and of expected arrival."""
+    """A run with the times of its probes: sending, arrival (nan if lost), and expected arrival."""
 
     def __init__(self, folder, *, ground="", isl="", queue="unlimited", until_s=40, **keys):
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
@@ -94,7 +93,7 @@ class Made:
         return (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
 
     def gaps_on_the_page(self):
-        """The gaps that the moving page shows, as (link, begin, end); in a link's name, the larger name is last."""
+        """Return the gaps on the moving page, as (link, begin, end). The larger name is last in a link's name."""
         arrays = Recorded()
         names = Names([])
         found = gaps_of(self.run, names, arrays)

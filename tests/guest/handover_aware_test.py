@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Around a reconfiguration, bbr_handover and cubic_handover differ from the kernel's BBR and CUBIC; elsewhere they are
-equal."""
+"""Tests that bbr_handover and cubic_handover differ from the kernel's BBR and CUBIC only around a reconfiguration."""
 
 import pandas as pd
 import pytest
@@ -29,11 +28,11 @@ def transfer(
     alone=None,
     keys=(),
 ):
-    """A run of one flow over a measured path, and the samples of the flow's socket; the path's rows are (t_s, delay_ms,
-    rate_mbps, loss_ratio of data).
+    """Return a run of one flow over a measured path, and the samples of the flow's socket. The path's rows are (t_s,
+    delay_ms, rate_mbps, loss_ratio of data).
 
-    `parameters` are set in both modules, and `alone` maps a module to parameters of its own. `keys` are further keys of
-    the scenario.
+    `parameters` are set in both modules. `alone` maps a module to parameters of its own. `keys` are further scenario
+    keys.
     """
     tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"
@@ -172,8 +171,7 @@ def test_a_shorter_path_is_not_learnt_in_the_window_but_after_it(tmp_path):
 
 
 def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
-    """The burst comes half a second after the reconfiguration; the narrower windows of the other tests end before the
-    burst."""
+    """The burst comes half a second after the reconfiguration, beyond the narrower windows of the other tests."""
     late = {"phase_ns": "1.45 s"}
     _, wide = transfer(tmp_path / "default", "cubic_handover", BURST, parameters=late, window={})
     _, narrow = transfer(tmp_path / "narrow", "cubic_handover", BURST, parameters=late)

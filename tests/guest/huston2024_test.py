@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small part of the study, run in the guest: its scenarios and groups, and the values that its claims read from
-traces."""
+"""Tests a small part of the study in the guest: its groups, and the values that its claims read."""
 
 import shutil
 
@@ -31,8 +30,7 @@ KEPT = {"main": ("reno", "cubic", "bbr"), "cures": ("bbr_handover", "cubic_hando
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """The first seed of some groups, with shorter runs and only the variants at peak hours. This process itself
-    performs the steps of the study engine, without worker processes."""
+    """The first seed of some groups, with shorter runs and only the variants at peak hours."""
     folder = tmp_path_factory.mktemp("huston2024")
     rows = {}
     for part in (part for part in runs.parts() if part.name in SHORT):

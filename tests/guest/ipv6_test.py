@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over IPv6: closed forms hold, times equal those of IPv4 if frames have the same length, and only flows send
+"""Tests runs over IPv6: closed forms hold, times equal IPv4's for frames of the same length, and only flows send
 packets."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def packets_of(run: lw.Run) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def both(ipv6_kernel, tmp_path_factory):
-    """Runs of the same chain over IPv4 and over IPv6; the chain's queue loses packets."""
+    """Two runs of the same chain, over IPv4 and over IPv6. The chain's queue loses packets."""
     folder = tmp_path_factory.mktemp("families")
     common = ALL | SMALL_QUEUE | {"flows": FLOWS}
     return run_of(folder / "4", common | AS_IPV6 | IPV4), run_of(folder / "6", common | IPV6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that netem draws in the guest follow the requested distributions."""
+"""Tests that delays that netem draws in the guest follow the requested distributions."""
 
 import math
 
@@ -40,7 +40,7 @@ reordering_window = "none"
 
 
 def delays_ns(tmp_path, *changes: str) -> np.ndarray:
-    """One-way delay of each probe in ns, in order of sending."""
+    """Return the one-way delay of each probe in ns, in order of sending."""
     path = tmp_path / "jittered.toml"
     path.write_text(SCENARIO)
     run = lw.run(path, changes, tmp_path / "run", report=False, progress=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built kernel: what it contains, and other kernels that can be used in its place."""
+"""Tests the contents of the built kernel, and other kernels in its place."""
 
 import json
 import re

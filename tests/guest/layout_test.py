@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust reads the files that Python writes for the guest; both implement section 4 of interfaces.md."""
+"""Tests that Rust reads the files that Python writes for the guest, by section 4 of interfaces.md."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def example(name: str, *arguments: str) -> str:
-    """Output of the example program `name` of crates/timeline."""
+    """Return the output of the example program `name` of crates/timeline."""
     command = ["cargo", "run", "--quiet", "--locked", "--package", "leowarp-timeline", "--example", name, "--"]
     return subprocess.run([*command, *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leolink carries out each change, with or without held packets, or refuses it with a message."""
+"""Tests that leolink carries out each change, with or without held packets, or refuses it with a message."""
 
 import errno
 

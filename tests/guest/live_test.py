@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp live`: programs of this machine communicate through the guest. Times are virtual, and their expected bounds
-follow from bytes and round trips."""
+"""Tests `leowarp live`: programs of this machine communicate through the guest. Times are virtual."""
 
 import contextlib
 import hashlib
@@ -58,7 +57,7 @@ class Session:
         self.port = int(self.until(r"127\.0\.0\.1:(\d+) is a SOCKS5 proxy")[1])
 
     def until(self, pattern):
-        """Waits for a pattern in the lines that follow, and returns the first match."""
+        """Wait for a pattern in the lines that follow, and return the first match."""
         said = []
         for line in self.process.stderr:
             said.append(line.decode())
@@ -67,7 +66,7 @@ class Session:
         raise EOFError("".join(said))
 
     def asked(self, host, port):
-        """Connects to the proxy, asks it for a destination (RFC 1928), and returns the connection and the proxy's
+        """Connect to the proxy, ask it for a destination (RFC 1928), and return the connection and the proxy's
         answer."""
         client = socket.create_connection(("127.0.0.1", self.port))
         client.sendall(b"\x05\x01\x00")
@@ -103,7 +102,7 @@ def door():
 
 @pytest.fixture
 def start():
-    """Runs a server's function in a thread; if the function raises an exception, the test fails."""
+    """A function that runs a server's function in a thread. An exception in it fails the test."""
     threads, failures = [], []
 
     def started(work):

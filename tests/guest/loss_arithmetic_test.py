@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of the guest's loss detection (guest/tcp/loss_arithmetic.h), compiled for the host, gives the results
-of the formulas."""
+"""Tests the arithmetic of the guest's loss detection (guest/tcp/loss_arithmetic.h), compiled for the host, against the
+formulas."""
 
 import ctypes
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of loss detection (tcp.loss_detection): which of them retransmit late packets, and when each retransmits lost
+"""Tests which methods of loss detection (tcp.loss_detection) retransmit late packets, and when each retransmits lost
 packets."""
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
 AT_NS = 4 * S
-"""Time at which Madrid switches to another satellite. After the switch, packets that wait at Madrid's old link arrive
-late."""
+"""The time at which Madrid switches to another satellite. The packets in the queue of Madrid's old link arrive late."""
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
-    """A transfer over slow ground links, so that some 60 packets wait at Madrid when its route changes."""
+    """Make a transfer over slow ground links, so that some 60 packets wait at Madrid when its route changes."""
     keys: dict[str, Any] = {
         "run.duration": "6 s", "run.start": "43 s", "routing.interval": "4 s", "routing.link_interval": "4 s",
         "ground.rate": "10 Mbit/s", "ground.queue": "200 pkts", "observe.packets": "all", "observe.sockets": "10 ms",
@@ -46,7 +45,7 @@ RTT_NS = 80 * MS
 
 
 def one_lost(folder: Path, detection: str, notice: str = "", flow: str = STEADY, **more: Any) -> lw.Run:
-    """A flow over a path with 40 ms in each direction. At 2 s, the path loses packets for as long as the interval
+    """Make a flow over a path with 40 ms in each direction. The path loses packets from 2 s on, for the interval
     between two packets of a steady flow."""
     folder.mkdir(exist_ok=True)
     table = folder / "path.csv"
@@ -71,7 +70,7 @@ def segments(run: lw.Run, number: int = 0) -> pd.DataFrame:
 
 
 def repair(run: lw.Run) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
-    """The lost packet, its retransmission, and the packets that were sent between these two."""
+    """Return the lost packet, its retransmission, and the packets that were sent in between."""
     sent = segments(run)
     [lost] = [row for _, row in sent[sent.received_ns.isna()].iterrows()]
     [again] = [row for _, row in sent[sent.is_retransmission].iterrows()]
@@ -112,7 +111,7 @@ def test_door_reduces_for_what_is_lost(tmp_path):
 
 
 def jittered(folder: Path, detection: str) -> lw.Run:
-    """A transfer over a path on which packets constantly overtake each other."""
+    """Make a transfer over a path on which packets constantly overtake each other."""
     scenario = folder / f"{detection}.toml"
     scenario.write_text(
         'name = "jittered"\n[run]\nduration = "10 s"\n'
@@ -188,7 +187,7 @@ receiver.shutdown(socket.SHUT_WR)
 def some_late(
     folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
 ) -> pd.DataFrame:
-    """A flow whose segments are sent one by one; a random twentieth of the segments is delayed."""
+    """Make a flow whose segments are sent one by one. A random twentieth of the segments is delayed."""
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What leowarp's own programs measure, over a chain whose times can be computed by hand."""
+"""Tests the measurements of leowarp's own programs over a chain whose times can be computed by hand."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ MS = 10**6
 DELAY_NS = 10 * MS
 RATE_BPS = 20_000_000
 HEADERS_BYTES = 14 + 52
-"""Bytes of headers: Ethernet, which counts towards a link's rate; IPv4 (20); TCP (20) and its timestamps (12)."""
+"""The bytes of headers: Ethernet, which counts towards a link's rate, IPv4 (20), TCP (20) and its timestamps (12)."""
 SYN_BYTES = 14 + 60
 MSS_BYTES = 1448
 
@@ -45,7 +45,7 @@ client = {client}
 def run_of(
     folder: Path, client: str, server: str = "", duration: str = "20 s", name: str = "run", changes=()
 ) -> lw.Run:
-    """A run of one program at A, with leowarp's server at B."""
+    """Make a run of one program at A, with leowarp's server at B."""
     serve = "python3 {applications} serve {port} " + server
     path = folder / "scenario.toml"
     client = "python3 {applications} " + client
@@ -54,24 +54,24 @@ def run_of(
 
 
 def sending_ns(*lengths_bytes: int) -> float:
-    """Transmission time in ns of packets of these lengths at the bottleneck."""
+    """Return the transmission time in ns of packets of these lengths at the bottleneck."""
     return sum(lengths_bytes) * 8e9 / RATE_BPS
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Lengths of the packets of an answer that fits into the first window: the header of the answer, then its body."""
+    """Return the lengths of the packets of an answer (header and body) that fits into the first window."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
 
 def request_bytes(path: str) -> int:
-    """Length of the packet with a request to the host 10.1.0.2, which is B."""
+    """Return the length of the packet with a request to the host 10.1.0.2, which is B."""
     return HEADERS_BYTES + len(f"GET {path} HTTP/1.1\r\nHost: 10.1.0.2\r\n\r\n")
 
 
 PACKET_NS = sending_ns(1514)
-"""Tolerance for pure acknowledgements, whose sending times the kernel decides. The acknowledgements of one round trip
-need less sending time than one packet."""
+"""The tolerance for pure acknowledgements, whose sending times the kernel decides. The acknowledgements of one round
+trip need less sending time than a packet."""
 
 
 def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_path):
@@ -220,7 +220,7 @@ client = {client}
 
 
 def over_a_path(folder: Path, server: str, client: str, cut_s: tuple[float, float] | None = None) -> lw.Run:
-    """A run of two programs over a path of 10 ms and 20 Mbit/s, whose capacity is 0 between two instants."""
+    """Make a run of two programs over a path of 10 ms and 20 Mbit/s, whose capacity is 0 between two instants."""
     folder.mkdir()
     rows = ["0,10,20,0"] if cut_s is None else ["0,10,20,0", f"{cut_s[0]},10,0,0", f"{cut_s[1]},10,20,0"]
     (folder / "path.csv").write_text("\n".join(["t_s,delay_ms,rate_mbps,loss_ratio", *rows, ""]))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel in the guest: every packet gets exactly the delay or loss that the channel model has computed for
-it."""
+"""Tests that every packet over a mobile channel gets exactly the delay or loss of the channel model."""
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ packet_rate = "2000 pkts/s"
 
 
 def probed(folder, keys, overrides=()):
-    """A run of a probe stream: its echoes, its plan, and the run."""
+    """Return the echoes of a probe stream, its plan, and the run."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "mobile.toml"
     path.write_text(SCENARIO.format(keys=keys))

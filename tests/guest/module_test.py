@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls of users: a module that works, and modules with each kind of fault."""
+"""Tests congestion controls of users: a module that works, and modules with each kind of fault."""
 
 import os
 import re
@@ -26,7 +26,7 @@ EXAMPLE = (EXAMPLES / "mild_reno.c").read_text()
 
 
 def module(tmp_path: Path, name: str, *changes: tuple[str, str]) -> Path:
-    """Source of the example's module with another name, in which some texts are replaced."""
+    """Write the source of the example's module with another name and some replaced texts."""
     text = EXAMPLE.replace("mild_reno", name)
     for old, new in changes:
         assert old in text
@@ -43,7 +43,7 @@ def run(tmp_path: Path, source: Path, control: str | None = None, **changed: str
 
 
 def programs_in(directory: Path) -> list[str]:
-    """Commands of the processes whose working directory is `directory` or below it."""
+    """Return the commands of the processes whose working directory is `directory` or below it."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -59,8 +59,8 @@ def half_done() -> list[Path]:
 
 
 def fails(tmp_path: Path, source: Path, control: str | None = None) -> GuestError:
-    """Makes a run that fails in the guest, and returns its error. The run must be marked as failed, and must leave no
-    process behind."""
+    """Make a run that fails in the guest, and return its error. The run must be marked as failed, and leave no process
+    behind."""
     with pytest.raises(GuestError) as caught:
         run(tmp_path, source, control)
     marker = tmp_path / "run" / "INCOMPLETE"
@@ -157,7 +157,7 @@ def test_a_module_that_faults_when_it_is_loaded_is_named(tmp_path):
 
 
 def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
-    """Source of a module that executes this statement at each loss."""
+    """Write the source of a module that executes this statement at each loss."""
     headers = "#include <linux/delay.h>\n#include <linux/refcount.h>\n#include <linux/module.h>\n"
     helpers = (
         "static refcount_t refs = REFCOUNT_INIT(1);\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the guest kernel's modules and of users' modules: how they are set, and which of them are refused."""
+"""Tests parameters of kernel modules: how they are set, and which of them are refused."""
 
 import dataclasses
 import re
@@ -28,7 +28,7 @@ congestion_control = "cubic"
 
 
 def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
-    """A plan with these parameters, made without the checks for scenarios."""
+    """Return a plan with these parameters, without the checks for scenarios."""
     path = tmp_path / "scenario.toml"
     path.write_text(TEXT)
     return dataclasses.replace(scenario.resolve(scenario.load(path)), modules=modules)
@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """Runs a plan whose fault only the guest can find. Only the guest finds the fault if the kernel cannot be
-    inspected, or if only the module itself can parse a parameter.
+    """Run a plan whose fault only the guest can find. The reason is a kernel that cannot be inspected, or a parameter
+    that only the module can parse.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipath TCP over two stations: closed forms per subflow, one goodput for the connection, and a flow for every
+"""Tests Multipath TCP over two stations: closed forms per subflow, one goodput for the connection, and a flow for every
 packet."""
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run_of(folder: Path, flows: list[dict], changes: dict | None = None, name: s
 
 @pytest.fixture(scope="module")
 def both(ipv6_kernel, tmp_path_factory):
-    """A run of 12 s with its captures: a connection over two stations lasts for 10 s, and the second station also sends
+    """A run of 12 s with its captures. A connection over two stations lasts for 10 s, and the second station also sends
     pings."""
     return run_of(
         tmp_path_factory.mktemp("mptcp") / "run", [BOTH | {"stop": "10 s"}, SECOND, PING], {"observe.pcap": "both"}

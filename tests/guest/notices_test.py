@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices of route changes: what they contain, when they arrive, and how lost notices are recorded."""
+"""Tests notices of route changes: what they contain, when they arrive, and how lost notices are recorded."""
 
 import itertools
 import struct
@@ -48,7 +48,7 @@ def checksum(data: bytes) -> int:
 
 
 def heard(run, end: str) -> list[Heard]:
-    """All notices in the capture at one end; fields that are the same in every notice are checked here."""
+    """Return all notices in the capture at one end, and check the fields that all notices share."""
     content = (run.path / "30-trace" / f"{end}.pcapng").read_bytes()
     out = []
     for at_ns, frame in frames(content):
@@ -64,7 +64,7 @@ def heard(run, end: str) -> list[Heard]:
 
 
 def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
-    """Arrival time of a notice that has to wait in no queue."""
+    """Return the arrival time of a notice that has to wait in no queue."""
     for a, b in itertools.pairwise(path):
         sent_ns += ways.serialise_ns(a, b, FRAME_BYTES)
         sent_ns += ways.delay_ns(a, b, sent_ns)
@@ -72,8 +72,8 @@ def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
 
 
 def overtaken_wait_ns(run, change, t_ns: int) -> int:
-    """The wait that the notice to Madrid must state, which ends when the acknowledgement of the last packet on the old
-    path can have arrived."""
+    """Return the wait that the notice to Madrid must state. It ends when the ACK of the old path's last packet can have
+    arrived."""
     ways = Ways.of(run, change)
     at = ways.before.index(change.node)
     echoes = run.echoes().sort_values("index")

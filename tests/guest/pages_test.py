@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At the first write to a page, a process gets four pages of memory (guest/pages/ahead.c). A program can notice the
-additional pages only by the time that its accesses take."""
+"""Tests that a process gets four pages of memory at the first write to a page (guest/pages/ahead.c)."""
 
 import pytest
 

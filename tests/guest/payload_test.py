@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payload of transfers is not copied (guest/tcp/payload.c), unless a program may read it. Apart from the payload,
-runs with and without the copy have equal results."""
+"""Tests that the payload of transfers is not copied (guest/tcp/payload.c), unless a program may read it."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ ETHERNET_BYTES = 14
 
 
 def payloads(content: bytes) -> Iterator[bytes]:
-    """The payload of each TCP segment in a pcapng file with IPv4 over Ethernet."""
+    """Yield the payload of each TCP segment in a pcapng file with IPv4 over Ethernet."""
     for _, frame in frames(content):
         packet = frame[ETHERNET_BYTES:]
         ip_bytes = packet[0] % 16 * 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Physical quantities that are measured in the guest agree with their closed forms."""
+"""Tests that physical quantities in the guest agree with their closed forms."""
 
 import itertools
 from pathlib import Path
@@ -18,7 +18,7 @@ TCP_FRAME_BYTES = 1514
 
 
 def chain(text: str, tmp_path, **tables: str):
-    """A run of these flows over a chain of three links, each with 10 ms and 10 Mbit/s."""
+    """Make a run of these flows over a chain of three links, each with 10 ms and 10 Mbit/s."""
     path = tmp_path / "chain.toml"
     link = {"hops": "3", "delay": '"10 ms"', "rate": '"10 Mbit/s"', "queue": '"100 pkts"'} | tables
     lines = ['name = "physics"', "[run]", 'duration = "10 s"', "[chain]", *(f"{k} = {v}" for k, v in link.items())]
@@ -174,8 +174,7 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
 
 @pytest.mark.parametrize("delayed_ack", ["adaptive", "on", "off"])
 def test_a_receiver_that_reads_what_arrives_never_holds_slow_start(tmp_path, delayed_ack):
-    """Even with short packets, the receiver's window grows faster than the sender's, so it does not limit the flow
-    before the path is full."""
+    """The receiver's window grows faster than the sender's even with short packets."""
     text = f"""
 [network]
 mtu = "800 B"
@@ -196,8 +195,8 @@ congestion_control = "reno"
 
 
 def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
-    """When the capture is read for the last time, the links are empty, but the kernel has not yet delivered the
-    capture's last block."""
+    """At the last read of the capture, the links are empty, but the kernel has not yet delivered the capture's last
+    block."""
     changes = {
         "run.duration": "30 s", "mobile.fading": False, "mobile.queue": "20000 pkts", "network.mtu": "1115 B",
         "tcp.profile": "newreno", "flows.0.congestion_control": "reno",

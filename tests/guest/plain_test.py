@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `plain`, which lacks the overrides that only save time, gives the same bytes as the default kernel. `make
-plain` compares all cases."""
+"""Tests that the kernel `plain`, without the overrides that only save time, gives the same bytes as the default
+kernel."""
 
 import shutil
 from pathlib import Path

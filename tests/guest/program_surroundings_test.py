@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest, programs get random numbers from a stream of their own, and polling takes virtual time."""
+"""Tests that programs in the guest get random numbers from a stream of their own, and that polling takes virtual
+time."""
 
 import json
 import sys
@@ -30,8 +31,7 @@ except OSError as error:
 
 
 def stream_of_programs(seed: int, size: int) -> bytes:
-    """The first random bytes that programs get: FNV-1a over seed, name and 1 gives the state, and splitmix64 gives the
-    bytes."""
+    """Return the first random bytes that programs get: splitmix64 from the state FNV-1a over seed, name and 1."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users' programs in the guest: what they print and send, how they end, and which files and rights they must not
-have."""
+"""Tests users' programs in the guest: their output and packets, their ends, and their missing rights."""
 
 import hashlib
 import json

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that makes the same system calls as leowarp's own transfer sends and receives the same packets at the same
-times."""
+"""Tests that a program with the same system calls as leowarp's transfer has the same packets at the same times."""
 
 import sys
 from pathlib import Path
@@ -71,8 +70,7 @@ receiver.shutdown(socket.SHUT_WR)
 
 
 def packets(folder: Path, flow: str):
-    """The packets of the run's only connection, in both directions and in order of sending, with times relative to the
-    first packet."""
+    """Return the packets of the run's only connection in order of sending, with times relative to the first packet."""
     folder.mkdir()
     (folder / "scenario.toml").write_text(SCENARIO + flow)
     run = lw.run(folder / "scenario.toml", (), folder / "run", report=False, progress=False, trust=True)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For each reason why a cure may do nothing at a route change, a run in which this reason occurs and is recorded.
+"""Tests each reason why a cure may do nothing at a route change, in a run where it occurs and is recorded.
 
-In a constellation, only one of the reasons occurs by itself: the paths meet behind a link without delay and rate. To
-cause the other reasons, the test changes a route or a link in the timeline. The guest knows the network only from this
-timeline.
+Only one of the reasons occurs by itself in a constellation: the paths meet behind a link without delay and rate. For
+the other reasons, the test changes a route or a link in the timeline.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ OLD = "s-00-05"
 
 
 def the_old_way_ends(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """An event: the satellite of Madrid's old link loses its route to Tokyo."""
+    """Return an event: the satellite of Madrid's old link loses its route to Tokyo."""
     [route, *_] = [row for row in events if row["event"] == "route" and row["t_ns"] == AT_NS]
     return route | {"node": OLD, "destination": "host:Tokyo", "next_hop": None, "path_id": None}
 
 
 def the_old_way_comes_back(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """An event: the satellite of Madrid's old link sends packets for Tokyo back to Madrid."""
+    """Return an event: the satellite of Madrid's old link sends packets for Tokyo back to Madrid."""
     return the_old_way_ends(events) | {"next_hop": "Madrid"}
 
 
 def the_old_link_is_down(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """An event: Madrid's old link goes down at the change, but the packets that it holds still arrive."""
+    """Return an event: Madrid's old link goes down at the change, but its packets still arrive."""
     [link] = [row for row in events if row["event"] == "link" and {row["a"], row["b"]} == {OLD, "Madrid"}]
     return link | {"t_ns": AT_NS, "up": False, "on_down": "drain"}
 
@@ -75,7 +74,7 @@ def changed(monkeypatch):
 
 
 def at_madrid(run, frame):
-    """The row for Madrid's change of route to Tokyo. Routes of other nodes change at the same instant."""
+    """Return the row for Madrid's change of route to Tokyo. Routes of other nodes change at this instant too."""
     directions = [number for number, (a, _, _) in enumerate(run.tables.directions) if a == "Madrid"]
     [row] = frame[(frame.host == "host:Tokyo") & frame.from_direction.isin(directions)].itertuples(index=False)
     return row

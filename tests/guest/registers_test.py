@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vector registers keep their values when the guest switches between processes and threads, and at signals; this test
-uses the XSAVE area of this host.
+"""Tests that vector registers keep their values at switches between processes and threads, and at signals, with this
+host's XSAVE area.
 
 `ptrace_test.py` covers XSAVE areas of other sizes.
 """

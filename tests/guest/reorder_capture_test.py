@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the receiver's capture alone, `leowarp.reordering` computes the same numbers as the guest's packet truth."""
+"""Tests that `leowarp.reordering` computes the numbers of the guest's packet truth from the receiver's capture
+alone."""
 
 import pyarrow.parquet as pq
 import pytest

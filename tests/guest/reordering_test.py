@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering metrics of runs: closed forms for a known swap, and the same metrics computed from the stored packets."""
+"""Tests reordering metrics of runs against closed forms for a known swap, and against the stored packets."""
 
 import numpy as np
 import pandas as pd
@@ -48,8 +48,8 @@ def bars(densities: pd.DataFrame, kind: int, scope: int = WHOLE, number: int = 0
 
 
 def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
-    """Routers s and t with three paths between them; at each instant in `switches_ms`, packets from A to B switch to
-    the next path."""
+    """Return a timeline of routers s and t with three paths in between. Packets from A to B switch to the next path at
+    each instant in `switches_ms`."""
     names = ["s", "t", "via0", "via1", "via2", "host:A", "host:B"]
     s, t, *via, host_a, host_b = range(len(names))
     events = Events(names)
@@ -106,8 +106,7 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
 
 
 def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts: int) -> reordering.Reordering:
-    """Metrics of the first transmissions that have payload and were sent in [from, to), computed from the stored
-    packets."""
+    """Return the metrics of the first transmissions with payload in [from, to), computed from the stored packets."""
     mine = packets[(packets.sent_ns >= from_ns) & (packets.sent_ns < to_ns)].reset_index(drop=True)
     arrived = mine[mine.received_ns.notna()].sort_values("received_ns", kind="stable")
     times_ns, lengths = (arrived[name].to_numpy("int64") for name in ("received_ns", "len_bytes"))
@@ -119,8 +118,8 @@ def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts
 
 
 def check_against_packets(run: lw.Run) -> pd.DataFrame:
-    """Compares every row and every bar of the histograms of flow 0 with values that are computed from the table of
-    packets. Returns the rows."""
+    """Compare every row and every histogram bar of flow 0 with values from the table of packets, and return the
+    rows."""
     packets = run.packets()
     packets = packets[(packets.flow == 0) & (packets.direction == "data") & ~packets.is_retransmission.astype(bool)]
     packets = packets.sort_values("sent_ns", kind="stable")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same plan gives the same bytes in another directory, for another user, and beside other work."""
+"""Tests that the same plan gives the same bytes in another directory, for another user, and beside other work."""
 
 import json
 import os

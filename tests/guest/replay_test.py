@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace is replayed exactly: probes get its delays, and packets get its capacity."""
+"""Tests that a trace is replayed exactly: probes get its delays, and packets get its capacity."""
 
 from pathlib import Path
 
@@ -32,13 +32,13 @@ def replayed(folder: Path, measured: str, flows: str, duration: str):
 
 
 def delays_as_met(run, flow: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Sending times and arrival times of the probes of a flow; nan if a probe was lost."""
+    """Return the sending times and arrival times of the probes of a flow, with nan for a lost probe."""
     echoes = run.echoes(flow).sort_values("sent_ns")
     return echoes["sent_ns"].to_numpy(np.int64), echoes["received_ns"].to_numpy(float)
 
 
 def check_fifo(sent_ns: np.ndarray, received_ns: np.ndarray, delay_ns: np.ndarray) -> None:
-    """Checks that each probe arrives after its own delay, or together with an earlier probe that arrives later."""
+    """Check that each probe arrives after its own delay, or together with an earlier probe that arrives later."""
     earliest_ns = np.maximum.accumulate(sent_ns + delay_ns)
     late_ns = (received_ns - earliest_ns)[~np.isnan(received_ns)]
     assert (late_ns >= 0).all()
@@ -63,8 +63,7 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
 
 
 def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
-    """The file of delays and the file of packet times are both shorter than the run. Each file begins anew after its
-    own length."""
+    """Both files are shorter than the run, and begin anew after their own length."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
     # In most milliseconds, one to six packets can be sent. From each of five random times on, no packet can be sent for
@@ -98,7 +97,7 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
 
 
 def round_trips(run) -> tuple[np.ndarray, np.ndarray]:
-    """Sending times and round trips of the first flow; nan if a probe was lost."""
+    """Return the sending times and round trips of the first flow, with nan for a lost probe."""
     echoes = run.echoes(0).sort_values("sent_ns")
     sent_ns = echoes["sent_ns"].to_numpy(np.int64)
     return sent_ns, echoes["reply_ns"].to_numpy(float, na_value=np.nan) - sent_ns

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations that number packets and restore their order behave as in a second implementation of RFC 9550's
-algorithms."""
+"""Tests that stations number packets and restore their order as a second implementation of RFC 9550's algorithms
+does."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.guest
 def resequenced(
     arrivals: Iterable[tuple[int, int]], delay_ns: int, may_wait: Set[int] | None = None
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """The times at which the packets 0, 1, ... are passed on, and the counts, computed from (arrival, number).
+    """Return the times at which the packets 0, 1, ... are passed on, and the counts, computed from (arrival, number).
 
-    With the advanced algorithm, only packets of a new path (`may_wait`) wait for earlier packets.
+    In the advanced algorithm, only packets of a new path (`may_wait`) wait for earlier packets.
     """
     waiting: dict[int, int] = {}
     left: dict[int, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory a node needs that only forwards packets, and which directories its namespace omits
+"""Tests the memory of a node that only forwards packets, and the directories that its namespace omits
 (guest/netns/routers.c)."""
 
 from __future__ import annotations

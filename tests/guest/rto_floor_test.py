@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The minimum retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like every other sysctl of a
+"""Tests the minimum retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like every sysctl of a
 host."""
 
 import pytest
@@ -14,8 +14,8 @@ TABLE = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,20,100,0,0\n2,20,100
 
 
 def timeout(folder, floor_ms, section):
-    """The RTO before the outage, the RTO minus the smoothed RTT, and the time from the last ACK to the timeout, all in
-    ms."""
+    """Return the RTO before the outage, the RTO minus the smoothed RTT, and the time from the last ACK to the timeout,
+    in ms."""
     (folder / "path.csv").write_text(TABLE)
     sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probes, which would precede the timeout
     if floor_ms is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every declared scalar has a value in at least one of these runs."""
+"""Tests that every declared scalar has a value in at least one of these runs."""
 
 from pathlib import Path
 
@@ -36,22 +36,22 @@ source = "A"
 destination = "B"
 size = "1 MB"
 """
-"""A run in which flows have shares, and one flow is completed."""
+"""A run with shares of flows, and with one completed flow."""
 
 OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
-"""A run without shares, for which the reason is recorded."""
+"""A run without shares, whose reason is recorded."""
 
 HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
 """
-"""In this run, cures act at the change at 30 s, and their costs are recorded."""
+"""The keys of a run in which cures act at the change at 30 s, with their recorded costs."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
-"""Keys of two runs, with cures that cannot be combined with those of `HELD`."""
+"""The keys of two runs with cures that cannot be combined with the cures of `HELD`."""
 
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
-"""Scalars that the summary of every flow contains, but that are null for a flow of probes."""
+"""The scalars in every flow's summary that are null for a flow of probes."""
 
 
 @pytest.mark.guest

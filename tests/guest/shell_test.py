@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp shell` with a command at a host, and with a shell on a terminal. Virtual time pauses while the shell
-waits."""
+"""Tests `leowarp shell` with a command at a host, and with a shell on a terminal."""
 
 import fcntl
 import json
@@ -75,8 +74,7 @@ class Screen:
         os.write(self._keys, text)
 
     def until(self, pattern):
-        """Waits for a pattern in the output that follows, and returns the first match; the next search starts after
-        it."""
+        """Wait for a pattern in the output after the last match, and return the match."""
         while not (match := re.search(pattern, self._said)):
             self._said += self._piece()
         self._said = self._said[match.end() :]
@@ -86,7 +84,7 @@ class Screen:
         return float(self.until(PROMPT)[1])
 
     def to_the_end(self):
-        """Reads the rest of the output, and returns the exit status of the process."""
+        """Read the rest of the output, and return the exit status of the process."""
         with suppress(EOFError):
             while True:
                 self._piece()

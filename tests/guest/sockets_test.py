@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call that samples many sockets gives the same values as getsockopt. Data that are sent are copied, unless they
-come from the range that was named."""
+"""Tests that one call that samples many sockets gives the values of getsockopt. Sent data are copied, unless they come
+from the named range."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Over links by netem, the kernel `stock`, which has neither leowarp's clock nor its links, agrees with the default
-kernel. tools/stock.py compares more cases."""
+"""Tests that the kernel `stock`, without leowarp's clock and links, agrees with the default kernel over netem links.
+tools/stock.py compares more cases."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small study of real runs is killed before its end and continued, and one of its runs is repeated alone."""
+"""Tests a small study of real runs that is killed and continued, and a repetition of one of its runs."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def started(spawn, tmp_path):
 
 
 def rows(folder: Path) -> dict[str, int]:
-    """For each run that has a row in the results: its id, and its number."""
+    """Return the id and the number of each run that has a row in the results."""
     found = {}
     for line in (folder / "out" / "journal.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -56,7 +56,7 @@ def rows(folder: Path) -> dict[str, int]:
 
 
 def guests_below(folder: Path) -> list[int]:
-    """Ids of the processes whose working directory is in the study's directory."""
+    """Return the ids of the processes whose working directory is in the study's directory."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cwd"):
         try:
@@ -68,7 +68,7 @@ def guests_below(folder: Path) -> list[int]:
 
 
 def verified(folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
-    """Exit status and output of `leowarp verify`."""
+    """Return the exit status and output of `leowarp verify`."""
     command = [sys.executable, "-m", "leowarp", "verify", str(folder), "--json", "--progress", "none", *options]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     return done.returncode, json.loads(done.stdout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If only the summaries of runs are kept, they equal those of complete runs, and the failure of one run does not affect
-the others."""
+"""Tests that summaries without runs equal the summaries of complete runs, and that a failed run does not affect the
+others."""
 
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet truth by the guest kernel's taps changes no packet of a run, and sees the same packets at the same times as
-packet sockets."""
+"""Tests that the kernel's taps change no packet, and see the same packets and times as packet sockets."""
 
 from __future__ import annotations
 

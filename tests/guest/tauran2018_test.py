@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small part of the study, run in the guest: its scenario, the study engine, and the values that its claims read from
-traces."""
+"""Tests a small part of the study in the guest: its scenario, and the values that its claims read."""
 
 import shutil
 
@@ -15,14 +14,14 @@ pytestmark = pytest.mark.guest
 
 SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s", "rto_floor": "60 s", "capacity": "60 s"}
 TICK_US = 8_000
-"""SRTT and RTO are rounded to the ticks of the kernel's clock, 4 ms each."""
+"""The rounding of SRTT and RTO to the ticks of the kernel's clock, 4 ms each."""
 SESSIONS = ("first", "rto_floor", "capacity")
-"""Groups for several SNRs, of which this test runs only one."""
+"""The groups for several SNRs, of which this test runs only one."""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Rows and traces by group: shortened runs of NewReno at 10 dB, and of its window without loss."""
+    """The rows and traces by group: shortened runs of NewReno at 10 dB, and of its window without loss."""
     folder = tmp_path_factory.mktemp("tauran2018")
     found = {}
     for part in runs.parts():
@@ -53,7 +52,7 @@ def made(tmp_path_factory):
 
 
 def known(trace):
-    """`(srtt_us, rttvar_us, rto_us)` of the samples after the first measurement of a round trip."""
+    """Return `(srtt_us, rttvar_us, rto_us)` of the samples after the first measured round trip."""
     measured = (trace.srtt_us > 0) & np.isfinite(trace.rto_us)
     return trace.srtt_us[measured], trace.rttvar_us[measured], trace.rto_us[measured]
 

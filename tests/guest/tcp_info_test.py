@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In memory, the agent's copy of `struct tcp_info` has the layout that the built kernel's header defines."""
+"""Tests that the agent's copy of `struct tcp_info` has the memory layout of the built kernel's header."""
 
 import ctypes
 import re
@@ -21,7 +21,7 @@ BIT_FIELDS = {"tcpi_wscales", "tcpi_flags"}
 
 
 def struct_in_rust(name: str) -> type[ctypes.Structure]:
-    """A struct of the agent, as a C compiler would place its fields."""
+    """Return a struct of the agent, as a C compiler would place its fields."""
     body = re.search(rf"pub struct {name} {{\n(.*?)^}}", SOURCE.read_text(), re.DOTALL | re.MULTILINE).group(1)
     fields = [(field, TYPES[kind]) for field, kind in re.findall(r"^    pub (\w+): (u\d+),$", body, re.MULTILINE)]
     return type(name, (ctypes.Structure,), {"_fields_": fields})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the kernel's timer wheel, which is that of Linux, rounds timers."""
+"""Tests how the kernel's timer wheel, which is Linux's, rounds timers."""
 
 import pytest
 

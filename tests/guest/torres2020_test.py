@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the study's probe, measured in the guest, agrees with closed forms and with arithmetic on its
-packets."""
+"""Tests that reordering of the study's probe in the guest agrees with closed forms and with its packets."""
 
 import pytest
 
@@ -15,9 +14,8 @@ from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""With this number of packets, the standard error of MD is 0.5 %. For the exponential distribution, MD at 0.6 ms is 2.5
-% below the closed form. The exponential distribution is therefore tested with as many packets as the study's probe
-sends."""
+"""The number of packets for which the standard error of MD is 0.5 %. For the exponential distribution, MD at 0.6 ms is
+2.5 % below the closed form. This distribution needs as many packets as the study's probe sends."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 
@@ -37,7 +35,7 @@ def plan_of(distribution: str, jitter_us: int):
 
 @pytest.fixture(scope="module")
 def probes(tmp_path_factory):
-    """(MD, E_r) by distribution and jitter in us, and the directory of a complete run."""
+    """The (MD, E_r) by distribution and jitter in us, and the directory of a complete run."""
     folder = tmp_path_factory.mktemp("probes")
     keys = [(name, jitter_us) for jitter_us in (*INSIDE_US, *OUTSIDE_US) for name in simulation.DISTRIBUTIONS]
     plans = [plan_of(*key) for key in keys]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short flows between cities: their goodput, their completion times and the values of their pairs equal sums over their
-packets."""
+"""Tests short flows between cities: their goodput, their completion times and the values of their pairs equal sums over
+their packets."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def data(run):
 
 
 def first_arrivals(packets):
-    """The first arrival of each packet of a flow; packets are identified by their first byte."""
+    """Return the first arrival of each packet of a flow. The first byte identifies a packet."""
     came = packets[packets["received_ns"].notna()].sort_values("received_ns", kind="stable")
     return came.drop_duplicates("seq")
 

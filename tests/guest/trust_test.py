@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`verify` accepts a run with the user's own module without further options; for a run with a stranger's module, it
-requires --trust."""
+"""Tests that `verify` accepts a run with the user's own module, and requires --trust for a stranger's module."""
 
 import os
 import shutil

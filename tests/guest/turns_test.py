@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel loops that make many iterations at one instant (guest/clock/turns.c)."""
+"""Tests kernel loops that make many iterations at one instant (guest/clock/turns.c)."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With only the wheel installed, an ordinary user can run a scenario in an empty environment without compilers."""
+"""Tests that an ordinary user with only the wheel can run a scenario in an empty environment without compilers."""
 
 import json
 import os
@@ -27,7 +27,7 @@ TOOLS = ("gcc", "cc", "ld", "make", "cargo", "rustc", "nm", "flex", "bison")
 
 @pytest.fixture(scope="module")
 def wheel() -> Iterator[Path]:
-    """The wheel, copied to a directory that every user can read, because pytest's own directories are private."""
+    """The wheel in a directory that every user can read, because pytest's own directories are private."""
     with tempfile.TemporaryDirectory(prefix="leowarp-wheel-") as scratch:
         os.chmod(scratch, 0o755)
         command = [sys.executable, ROOT / "tools" / "wheel.py", scratch]
@@ -66,10 +66,10 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 
 
 def ordinary_user(python: Path, libraries: str) -> list[str]:
-    """Words that are put before a command, so that it runs without privileges.
+    """Return the words that start a command without privileges.
 
-    If root runs the test, these words start the command as the user `nobody`. If `nobody` cannot enter a directory
-    above Python or its libraries, such as /root, the command runs as root without capabilities.
+    Under root, the command runs as the user `nobody`. If `nobody` cannot enter a directory above Python or its
+    libraries, such as /root, the command runs as root without capabilities.
     """
     if os.geteuid() != 0:
         return []

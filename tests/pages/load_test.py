@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `leowarp view` shows the load of all links: on the globe, in the table beside it, and in the page's
-address."""
+"""Tests that the page of `leowarp view` shows the load of all links on the globe, in a table and in its address."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A notebook that a kernel executes, and its outputs in a browser."""
+"""Tests a notebook that a kernel executes, and its outputs in a browser."""
 
 import re
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages look as in reviewed pictures, which `make pictures` renews.
+"""Tests that pages look as in reviewed screenshots, which `make pictures` renews.
 
-`test_a_fault_in_a_drawing_is_seen` makes a drawing wrong on purpose, and checks that each comparison then fails.
+`test_a_fault_in_a_drawing_is_seen` makes a drawing wrong on purpose, so that each comparison must fail.
 """
 
 import pyarrow.parquet as pq

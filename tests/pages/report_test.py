@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a real browser, the page of a run fits into a narrow screen, its tables can be sorted, and it loads nothing from
-other hosts."""
+"""Tests in a browser that a run's page fits into a narrow screen, can be sorted, and loads nothing from other hosts."""
 
 import json
 

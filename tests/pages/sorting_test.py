@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a browser, the reader can sort the tables of a report."""
+"""Tests in a browser that the reader can sort the tables of a report."""
 
 import pytest
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a real browser, the page of `leowarp view` shows the values in the run's tables, and loads nothing from other
-hosts."""
+"""Tests in a browser that the page of `leowarp view` shows the run's values, and loads nothing from other hosts."""
 
 import math
 
@@ -46,7 +45,7 @@ def test_the_policy_of_the_page_lets_no_request_out(opened):
 
 
 def projected(positions_m, radius_m, tab):
-    """Positions in pixels on the page's canvas, by a second implementation of the orthographic projection."""
+    """Return positions in pixels on the page's canvas, by a second implementation of the orthographic projection."""
     lon, lat, zoom = tab.run("[leowarp.camera.lon, leowarp.camera.lat, leowarp.camera.zoom]")
     width, height = tab.run(
         "(() => { const c = document.querySelector('.globe'); return [c.clientWidth, c.clientHeight]; })()"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports modules that are not in a package: scripts that import each other from the directory in which they are, as in
-bench/."""
+"""Import modules outside of packages: scripts that import each other from their directory, as in bench/."""
 
 import importlib
 import sys
@@ -14,7 +13,7 @@ import pytest
 
 @contextmanager
 def modules_beside(directory: Path, names: Sequence[str]) -> Iterator[dict[str, ModuleType]]:
-    """Imports the modules with these names from `directory`. Afterwards, the modules are removed from sys.modules,
+    """Import the modules with these names from `directory`. The context removes them from sys.modules at its end,
     because another directory may have modules with the same names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(directory)

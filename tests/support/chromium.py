@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for tests of pages; tests control it by its DevTools protocol over a pipe, so it needs no port
-and no library.
+"""A headless Chromium for tests of pages. Its DevTools protocol over a pipe needs no port and no library.
 
-With `--remote-debugging-pipe`, Chromium reads commands from descriptor 3 and writes answers to descriptor 4; both are
-JSON objects, each followed by a zero byte. If Chromium is not installed, tests that need it are skipped (Debian:
-`apt-get install chromium`).
+Chromium reads commands from descriptor 3 and writes answers to descriptor 4 (`--remote-debugging-pipe`). Both are JSON
+objects that end with a zero byte. Without Chromium, tests that need it are skipped (Debian: `apt-get install
+chromium`).
 """
 
 import base64
@@ -22,11 +21,11 @@ KEYS = {
 }  # fmt: skip
 
 READY = "window.leowarp || document.querySelector('.failed')"
-"""JavaScript condition: a page of `leowarp view` has drawn itself, or reports why it cannot."""
+"""The JavaScript condition that a page of `leowarp view` has drawn itself, or reports why it cannot."""
 
 
 class Browser:
-    """One Chromium process."""
+    """A Chromium process."""
 
     def __init__(self, profile, size):
         to_it, own_end = os.pipe()
@@ -56,7 +55,7 @@ class Browser:
         self._targets = []
 
     def send(self, method, session=None, **params):
-        """Sends a command and returns its result; events that arrive before the result are stored in `events`."""
+        """Send a command and return its result."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if session is not None:
@@ -71,7 +70,7 @@ class Browser:
             self.events.append(answer)
 
     def open(self, url, size=(1280, 900), dark=False, ready=READY):
-        """Opens the page at an address, waits until the condition `ready` is true in it, and returns the page."""
+        """Open the page at an address, wait until the condition `ready` is true in it, and return the page."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._targets.append(target)
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -85,13 +84,13 @@ class Browser:
         return page
 
     def close_tabs(self):
-        """Closes all pages that were opened, and forgets their events."""
+        """Close all pages that were opened, and forget their events."""
         for target in self._targets:
             self.send("Target.closeTarget", targetId=target)
         self._targets, self.events = [], []
 
     def close(self):
-        """Ends the browser's process, and closes its pipes."""
+        """End the browser's process, and close its pipes."""
         self._out.close()
         self._in.close()
         self.process.wait()
@@ -116,7 +115,7 @@ class Tab:
         return self.browser.send(method, self.session, **params)
 
     def go(self, url, ready=READY):
-        """Loads an address, and waits until the condition `ready` is true."""
+        """Load an address, and wait until the condition `ready` is true."""
         self.send("Page.navigate", url=url)
         self.wait(f"document.readyState === 'complete' && ({ready})")
 
@@ -126,14 +125,13 @@ class Tab:
         )
 
     def run(self, expression):
-        """Returns the value of a JavaScript expression. If the expression gives a promise, the method returns the
-        promise's result."""
+        """Return the value of a JavaScript expression, or of the promise that it gives."""
         done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
     def wait(self, condition):
-        """Checks an expression at each frame until it is true."""
+        """Check an expression at each frame until it is true."""
         while True:
             # If the page navigates during this query, the query gets no answer and is repeated.
             found = self.browser.send(
@@ -144,7 +142,7 @@ class Tab:
                 return
 
     def frame(self):
-        """The page's sandboxed frame, which runs in a process of its own."""
+        """Return the page's sandboxed frame, which runs in a process of its own."""
         self.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
         while not (attached := self._events("Target.attachedToTarget")):
             self.run("new Promise((done) => setTimeout(done, 20))")
@@ -154,32 +152,32 @@ class Tab:
         return found
 
     def frames(self, count=2):
-        """Waits until `count` frames have been drawn."""
+        """Wait until `count` frames have been drawn."""
         self.run(
             f"new Promise((done) => {{ let left = {count}; const next = () => left-- > 0 ? requestAnimationFrame(next) "
             ": done(true); next(); })"
         )
 
     def key(self, key, shift=False):
-        """Types a key."""
+        """Type a key."""
         common = {"key": key, "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper())), "modifiers": 8 * shift}
         self.send("Input.dispatchKeyEvent", type="keyDown", **common)
         self.send("Input.dispatchKeyEvent", type="keyUp", **common)
         self.frames()
 
     def click(self, x, y):
-        """Clicks at a point of the window."""
+        """Click at a point of the window."""
         self.drag((x, y), (x, y))
 
     def drag(self, begin, end):
-        """Presses the mouse button at one point, and releases it at another."""
+        """Press the mouse button at one point, and release it at another."""
         for kind, (x, y) in (("mouseMoved", begin), ("mousePressed", begin), ("mouseMoved", end),
                              ("mouseReleased", end)):  # fmt: skip
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
         self.frames()
 
     def box(self, selector, number=0):
-        """Scrolls an element into view, and returns its left, top, width and height in the window."""
+        """Scroll an element into view, and return its left, top, width and height in the window."""
         return self.run(
             f"(() => {{ const e = document.querySelectorAll({json.dumps(selector)})[{number}]; "
             "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); "
@@ -187,16 +185,16 @@ class Tab:
         )
 
     def click_on(self, selector, number=0):
-        """Clicks in the middle of an element."""
+        """Click in the middle of an element."""
         left, top, width, height = self.box(selector, number)
         self.click(left + width / 2, top + height / 2)
 
     def text(self, selector):
-        """The text of an element."""
+        """Return the text of an element."""
         return self.run(f"document.querySelector({json.dumps(selector)}).textContent")
 
     def picture(self, path, whole=False):
-        """Writes the visible page as a PNG."""
+        """Write the visible page as a PNG."""
         shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
@@ -209,20 +207,20 @@ class Tab:
 
     @property
     def requests(self):
-        """Addresses that the page has requested so far, including blocked ones."""
+        """Return the addresses that the page has requested so far, also blocked ones."""
         self.frames()
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
     @property
     def forbidden(self):
-        """Addresses that the page's own policy blocked."""
+        """Return the addresses that the page's own policy blocked."""
         blocked = {e["requestId"] for e in self._events("Network.loadingFailed") if e.get("blockedReason") == "csp"}
         asked = self._events("Network.requestWillBeSent")
         return [event["request"]["url"] for event in asked if event["requestId"] in blocked]
 
     @property
     def complaints(self):
-        """Errors that have occurred in the page: exceptions, and requests that its policy forbade."""
+        """Return the errors in the page: exceptions, and requests that its policy forbade."""
         self.frames()
         thrown = [event["exceptionDetails"] for event in self._events("Runtime.exceptionThrown")]
         return thrown + [e["entry"]["text"] for e in self._events("Log.entryAdded") if e["entry"]["level"] == "error"]
@@ -230,7 +228,7 @@ class Tab:
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
-    """A headless Chromium; if it is not installed, the test is skipped."""
+    """A headless Chromium."""
     if PROGRAM is None:
         pytest.skip("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
     found = Browser(tmp_path_factory.mktemp("chromium"), (1280, 900))
@@ -240,6 +238,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium):
-    """Chromium without the tabs of earlier tests, because a page in motion uses the processor as long as it is open."""
+    """A Chromium without the tabs of earlier tests, because a page in motion uses the processor as long as it is
+    open."""
     yield chromium
     chromium.close_tabs()

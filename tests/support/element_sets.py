@@ -25,7 +25,7 @@ MEAN = ("EPOCH", "SEMI_MAJOR_AXIS", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION"
 
 
 def checked(line: str) -> str:
-    """A TLE line, completed by the checksum of its first 68 columns."""
+    """Return a TLE line with the checksum of its first 68 columns."""
     body = line[:68].ljust(68)
     return body + str(sum(int(c) if c in "0123456789" else c == "-" for c in body) % 10)
 
@@ -72,7 +72,7 @@ def as_kvn(messages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def as_xml(messages: Iterable[Mapping[str, Any]], tag: str = "ndm", prefix: str = "") -> str:
-    """OMMs as XML; `tag` is the name of the root, and `prefix` gives root and elements a namespace."""
+    """Return OMMs as XML. `tag` is the name of the root, and `prefix` gives root and elements a namespace."""
 
     def part(name: str, fields: Iterable[tuple[str, Any]]) -> str:
         inner = "".join(f"<{prefix}{key}>{_text(value)}</{prefix}{key}>" for key, value in fields)
@@ -98,7 +98,7 @@ def _text(value: Any) -> str:
 
 
 def elements_of(path: Path) -> tuple[list[str], list[Element]]:
-    """Names and elements in a file that contains each satellite once."""
+    """Return the names and elements in a file that contains each satellite once."""
     elements = list(element_file(path).elements)
     check_once(path, elements)
     return names_of(elements), elements

@@ -24,7 +24,7 @@ EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """Mean elements that give an orbit's position at `EPOCH`. The epoch of the elements is `age_d` days before
+    """The mean elements that give an orbit's position at `EPOCH`. The epoch of the elements is `age_d` days before
     `EPOCH`."""
 
     inclination_deg: float
@@ -37,7 +37,7 @@ class Orbit:
 
 
 def orbits_of(shell: Shell) -> list[Orbit]:
-    """The orbits of a Walker pattern, in the order of the pattern."""
+    """Return the orbits of a Walker pattern, in the order of the pattern."""
     nodes_over_deg = 180.0 if shell.pattern == "star" else 360.0
     return [
         Orbit(
@@ -52,8 +52,7 @@ def orbits_of(shell: Shell) -> list[Orbit]:
 
 
 def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]:
-    """Copies of the orbits with random errors, and with epochs up to five days earlier. Real satellites that keep their
-    slots have errors of the same size."""
+    """Return copies of the orbits with random errors, and with epochs up to five days earlier."""
     n = len(orbits)
     node_deg, phase_deg, inclination_deg = (draw.normal(0, sigma, n) for sigma in (0.03, 0.15, 0.005))
     return [
@@ -72,13 +71,13 @@ def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]
 
 
 def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
-    """The exact values that `Sgp4Orbits.mean_elements` should return at `EPOCH`."""
+    """Return the exact values that `Sgp4Orbits.mean_elements` should return at `EPOCH`."""
     rows = [(one.inclination_deg, one.altitude_m, one.node_deg % 360, one.phase_deg % 360) for one in orbits]
     return MeanElements(*np.array(rows).T)
 
 
 def satrec(orbit: Orbit, number: int = 1) -> Satrec:
-    """The satellite of the package `sgp4`, with an epoch that is the orbit's age before `EPOCH`."""
+    """Return the satellite of the package `sgp4`, with an epoch that is the orbit's age before `EPOCH`."""
     axis_m = 6_378_135.0 + orbit.altitude_m
     motion_rad_per_min = 60 * math.sqrt(398_600.8e9 / axis_m**3)
     since = EPOCH - timedelta(days=orbit.age_d) - datetime(1949, 12, 31, tzinfo=UTC)
@@ -103,7 +102,7 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
 def written(
     path: Path, orbits: Sequence[Orbit], order: NDArray[np.intp] | None = None, header: str | None = None
 ) -> Constellation:
-    """Writes the orbits to a file with three lines per satellite, and returns the constellation of this file. The i-th
+    """Write the orbits to a file with three lines per satellite, and return the constellation of this file. The i-th
     satellite of `orbits` has the name ``S-i``, independent of `order`."""
     lines = [] if header is None else [header]
     for i in range(len(orbits)) if order is None else order.tolist():

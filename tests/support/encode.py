@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes record files from arrays, which the package's reader can read."""
+"""Write record files from arrays, for the package's reader."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from leowarp.trace.schema import RECORDED
 
 
 def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: Any) -> bytes:
-    """Content of a record file.
+    """Return the content of a record file.
 
-    table: Name of one of the trace tables.
-    columns: The values of each column, all with the same length. None stands for a missing value. A column of the table
-        that is not in `columns` has only missing values. `counters.counter` contains indices into `names`.
+    table: The name of a trace table.
+    columns: The values of each column, all with the same length. None means a missing value. A column of the table that
+        is not in `columns` has only missing values. `counters.counter` contains indices into `names`.
     extra: Further keys of the header, such as `names`.
     """
     schema = RECORDED[table]
@@ -41,9 +41,6 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
 
 
 def frame(header: bytes, records: bytes) -> bytes:
-    """A record file from a header and from encoded records.
-
-    The header is padded with blanks, which JSON ignores, so that records begin at a multiple of 8 bytes.
-    """
+    """Return a record file from a header and from encoded records."""
     padded = header + b" " * (-(12 + len(header)) % 8)
     return MAGIC + len(padded).to_bytes(4, "little") + padded + records

@@ -17,7 +17,7 @@ ONLY = ("single-flow", "bufferbloat", "high-loss-own", "shallow", "startup-loss"
 
 @dataclass(frozen=True)
 class Arithmetic(FakeMaker):
-    """Each run is a copy of a synthetic run. If the run has a queue of 7 packets, the copy reports a kernel panic."""
+    """A maker whose runs are copies of a synthetic run. A run with a queue of 7 packets reports a kernel panic."""
 
     def _made(self, index, plan, out):
         with (self.folder / "made").open("a") as log:
@@ -29,8 +29,8 @@ class Arithmetic(FakeMaker):
 
 
 def exam_by_arithmetic(tmp_path, monkeypatch):
-    """A function that takes an exam. Its attribute `begun()` returns how many runs have begun, and its attribute `out`
-    is the exam's directory."""
+    """A function that takes an exam. Its attribute `begun()` returns the number of begun runs, and `out` is the exam's
+    directory."""
     fake = tmp_path / "fake"
     fake.mkdir()
     # The copied run has a ping without echoes, so the measurements of this ping are missing.

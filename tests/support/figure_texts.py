@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds unreadable parts in the layout of a figure: texts that overlap each other or another panel, texts that the edge
-cuts, and panels that are too small.
-"""
+"""Find unreadable parts of a figure: overlapping texts, texts that the edge cuts, and panels that are too small."""
 
 from __future__ import annotations
 
@@ -17,19 +15,18 @@ from matplotlib.transforms import Bbox
 from leowarp.report.style import styled
 
 SLACK_PX = 1.0
-"""The box of a text includes space for descenders, so a small overlap is invisible. At 100 px per inch, a line of the
-smallest text is 7 px high.
+"""The overlap in px that stays invisible, because the box of a text includes space for descenders.
 """
 
 LEAST_PX = 3.0
-"""A colour bar is 4 px wide, and a strip of states is 13 px high. Axes smaller than `LEAST_PX` do not count as
-panels."""
+"""The width or height below which axes do not count as panels. A colour bar is 4 px wide, and a strip of states is 13
+px high."""
 
 
 def troubles(figure: Figure) -> list[str]:
-    """One sentence for each unreadable part of a figure. The figure is only laid out, and not drawn.
+    """Return a sentence for each unreadable part of a figure.
 
-    Returns: One sentence per fault; empty if no text touches another text, the figure's edge, or another panel.
+    Returns: The sentences, or an empty list if no text touches another text, the figure's edge, or another panel.
     """
     # The style must be active, because Matplotlib chooses the ticks by the size of their labels.
     with styled():
@@ -63,7 +60,8 @@ def _troubles(figure: Figure) -> list[str]:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
-    """All texts that Matplotlib draws. Invisible texts, empty texts, and tick labels outside the axis are left out."""
+    """Yield all texts that Matplotlib draws. Invisible texts, empty texts, and tick labels outside the axis are left
+    out."""
     hidden = {id(text) for axes in figure.axes for text in _undrawn(axes)}
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
@@ -72,7 +70,7 @@ def _texts(figure: Figure) -> Iterator[Text]:
 
 
 def _undrawn(axes: Axes) -> Iterator[Text]:
-    """Texts that belong to an axes object, but that Matplotlib does not draw."""
+    """Yield the texts that belong to an axes object, but that Matplotlib does not draw."""
     place = axes.get_window_extent()
     for axis, first, last in ((axes.xaxis, place.x0, place.x1), (axes.yaxis, place.y0, place.y1)):
         if not (axes.get_visible() and axes.axison and axis.get_visible()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that are made by the profile with known parameters, and what a fit finds in these recordings."""
+"""Recordings of the profile with known parameters, and the results of a fit to them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from leowarp.timeline.recordings import Measurement
 from support.probes import pings, profile_for
 
 WALL_NS = 1_715_947_200_000_000_000
-"""Time 0 of the profile's runs: 2024-05-17T12:00:00Z."""
+"""The time 0 of the profile's runs: 2024-05-17T12:00:00Z."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of recording: interval of the probes, duration, and keys of the profile (attributes of `Access`)."""
+    """A kind of recording: the interval of the probes, the duration, and keys of the profile (attributes of
+    `Access`)."""
 
     interval_ns: int
     minutes: float
@@ -39,7 +40,7 @@ KINDS = {
 
 
 def recording(kind: Kind, seed: int) -> Measurement:
-    """Pings over a link whose delays and losses are in the profile's tables."""
+    """Return pings over a link whose delays and losses are in the profile's tables."""
     profile = profile_for(kind.minutes, seed, **kind.keys)
     t_ns = np.arange(0, int(kind.minutes * 60e9), kind.interval_ns, dtype=np.int64)
     # ping prints times in tenths of a millisecond.
@@ -48,7 +49,7 @@ def recording(kind: Kind, seed: int) -> Measurement:
 
 
 def truths(kind: Kind) -> dict[str, float]:
-    """For each key of the profile, the value with which the recording was made."""
+    """Return the value of each key of the profile with which the recording was made."""
     plain = {
         "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
         "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,
@@ -63,13 +64,12 @@ def truths(kind: Kind) -> dict[str, float]:
 
 @cache
 def fit_of(name: str, seed: int) -> Fit:
-    """The fit to a recording of one of `KINDS`."""
+    """Return the fit to a recording of one of `KINDS`."""
     return fit([recording(KINDS[name], seed)])
 
 
 def estimates_of(name: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """For each key of the profile, the fitted value and its interval; for a key with quantiles, the value and the
-    interval of the median."""
+    """Return the fitted value and its interval for each key of the profile. A key with quantiles has the median's."""
     found = {}
     for key, (estimate, _) in fit_of(name, seed).chosen.items():
         if key == "base_rtts":

@@ -24,12 +24,12 @@ class Frame:
     captured_bytes: int | None = None
 
     def kept(self) -> bytes:
-        """The bytes of the frame that the capture contains."""
+        """Return the bytes of the frame that the capture contains."""
         return self.data[: self.captured_bytes]
 
 
 def pcap_file(path: Path, frames: Sequence[Frame], link_type: int = ETHERNET) -> Path:
-    """Writes a pcap file with times in ns; all frames have one link type."""
+    """Write a pcap file with times in ns, for frames of one link type."""
     parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, link_type)]
     for frame in frames:
         seconds, rest_ns = divmod(frame.t_ns, 10**9)
@@ -40,7 +40,7 @@ def pcap_file(path: Path, frames: Sequence[Frame], link_type: int = ETHERNET) ->
 
 
 def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
-    """Writes a pcapng file with times in ns, and with one interface per link type."""
+    """Write a pcapng file with times in ns, and with one interface per link type."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -61,23 +61,23 @@ def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
 
 
 def ethernet(payload: bytes, kind: int = 0x0800) -> bytes:
-    """An Ethernet frame with an ethertype."""
+    """Return an Ethernet frame with an ethertype."""
     return bytes([2] * 12) + struct.pack(">H", kind) + payload
 
 
 def pppoe(ip: bytes) -> bytes:
-    """An IPv4 packet in PPPoE (RFC 2516), within an Ethernet frame."""
+    """Return an IPv4 packet in PPPoE (RFC 2516), within an Ethernet frame."""
     return ethernet(struct.pack(">BBHHH", 0x11, 0, 7, len(ip) + 2, 0x0021) + ip, 0x8864)
 
 
 def ip(protocol: int, payload: bytes, *, is_answer: bool = False, hops: int = 64, ip_id: int = 0) -> bytes:
-    """An IPv4 packet from 10.0.0.1 to 10.0.0.2, or in the opposite direction if `is_answer`."""
+    """Return an IPv4 packet from 10.0.0.1 to 10.0.0.2, or in the opposite direction if `is_answer`."""
     ends = B + A if is_answer else A + B
     return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), ip_id, 0, hops, protocol, 0) + ends + payload
 
 
 def echo(number: int, *, is_reply: bool = False, hops: int = 64) -> bytes:
-    """An ICMP echo request with 32 bytes of data, or the reply to it."""
+    """Return an ICMP echo request with 32 bytes of data, or the reply to it."""
     message = struct.pack(">BBHHH", 0 if is_reply else 8, 0, 0, 7, number) + bytes(32)
     return ip(1, message, is_answer=is_reply, hops=hops)
 
@@ -86,7 +86,7 @@ def tcp(
     seq: int, len_bytes: int, *, stamp: int | None = None, flags: int = ACK, ip_id: int = 0, is_answer: bool = False,
     ack: int = 1,
 ) -> bytes:  # fmt: skip
-    """A TCP segment from a flow's sender, or from its receiver if `is_answer`."""
+    """Return a TCP segment from a flow's sender, or from its receiver if `is_answer`."""
     ports = (6000, 5000) if is_answer else (5000, 6000)
     options = b"" if stamp is None else struct.pack(">BBBBII", 1, 1, 8, 10, stamp, 0)
     header = struct.pack(">HHIIBBHHH", *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, 65_535, 0, 0)
@@ -94,5 +94,5 @@ def tcp(
 
 
 def apart(packets: Sequence[bytes], apart_ns: int = 1_000_000) -> list[Frame]:
-    """IPv4 packets in Ethernet frames."""
+    """Return IPv4 packets in Ethernet frames."""
     return [Frame(number * apart_ns, ethernet(packet)) for number, packet in enumerate(packets)]

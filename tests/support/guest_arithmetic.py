@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles for the host those headers of the guest that only compute, so that tests can call their functions."""
+"""Compile for the host the guest's headers that only compute, so that tests can call their functions."""
 
 import ctypes
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def compiled(source: str, folder: Path) -> ctypes.CDLL:
-    """Compiles a C source that includes a header of the guest, and returns the compiled functions. The files of the
-    compiler go into `folder`."""
+    """Compile a C source that includes a header of the guest, and return the compiled functions. `folder` gets the
+    files of the compiler."""
     (folder / "arithmetic.c").write_text(source)
     library = folder / "arithmetic.so"
     subprocess.run(

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows packets hop by hop over a timeline without a guest, by the route and the link that are in force when a packet
-is at a node.
+"""Follow packets hop by hop over a timeline without a guest, by the current route and link.
 
 Sending a packet takes no time. A link loses packets whose transmission begins while its loss ratio is 1, and holds
 packets while its capacity is 0. On a link, no packet arrives before an earlier one.
@@ -20,11 +19,11 @@ from leowarp.timeline import Replay
 
 
 def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
-    """Arrival times in ns at the last node before a host, for packets that are at the node `begin` at `start_ns`; nan
-    for lost packets.
+    """Return arrival times in ns at the last node before a host, for packets at the node `begin` at `start_ns`. The
+    time of a lost packet is nan.
 
-    timeline: A timeline in which routes depend only on the destination.
-    start_ns: Times at which the packets are at `begin`, in order.
+    timeline: The timeline, whose routes must depend only on the destination.
+    start_ns: The times at which the packets are at `begin`, in order.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()
     capacity: dict[tuple[str, str], list[tuple[int, int | None]]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that hostile input never causes a traceback or an internal error (status 70)."""
+"""Check that hostile input never causes a traceback or an internal error (status 70)."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ OBEYED = set("\x1b\x07\x9b\u202e")
 
 
 def refused(answer, *words):
-    """Whether a command has ended with a clear error that contains all `words`."""
+    """Return whether a command has ended with a clear error that contains all `words`."""
     assert "Traceback" not in answer.err
     assert answer.status in (2, 3, 5), answer
     for word in words:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries, and packages of leowarp, that a command loads."""
+"""The libraries, and the packages of leowarp, that a command loads."""
 
 import subprocess
 import sys
 
 OF_EVERY_VERB = {"annotated_doc", "leowarp", "rich", "shellingham", "typer"}
-"""Libraries that the command line itself needs. The set does not contain Pydantic, which typer would use only for
-unusual arguments."""
+"""The libraries that the command line itself needs. Pydantic is not in the set, because typer uses it only for unusual
+arguments."""
 
 _SCRIPT = """
 import atexit, gc, sys
@@ -23,8 +23,8 @@ main()
 
 
 def modules_of(*words):
-    """Names of the modules that are loaded when `leowarp WORDS` ends. Modules of Python's standard library are left
-    out."""
+    """Return the names of the modules that are loaded when `leowarp WORDS` ends. The modules of Python's standard
+    library are left out."""
     typed = [sys.executable, "-c", _SCRIPT, *map(str, words)]
     done = subprocess.run(typed, capture_output=True, text=True, check=True)
     frozen, *names = done.stdout.splitlines()[-1].split()
@@ -35,5 +35,5 @@ def modules_of(*words):
 
 
 def libraries_of(*words):
-    """The top-level names of `modules_of`."""
+    """Return the top-level names of `modules_of`."""
     return {name.split(".")[0] for name in modules_of(*words)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks, each made from its seed. For each network, direct forwarding and the kernel's forwarding must give
-the same records."""
+"""Random networks, each made from its seed. Direct forwarding and the kernel's forwarding must give the same records of
+each network."""
 
 import itertools
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ FAR = 1000.0
 
 @dataclass(frozen=True)
 class Network:
-    """A random network and its flows.
+    """A random network with its flows.
 
-    seed: Seed of all random draws.
+    seed: The seed of all random draws.
     in_flight: `routing.in_flight`.
     has_loop: Whether two neighbours send all packets to each other, from the middle of the run on.
     """
@@ -40,7 +40,7 @@ class Network:
     has_loop: bool = False
 
     def plan(self, forwarding: str) -> Plan:
-        """Plan of a run with `network.forwarding = forwarding`, "direct" or "kernel"."""
+        """Return the plan of a run with `network.forwarding = forwarding`, "direct" or "kernel"."""
         draw = np.random.default_rng((self.seed, 1))
         changes = {
             "run.duration": f"{self.duration_ns} ns",
@@ -60,8 +60,8 @@ class Network:
         return scenario.resolve(scenario.load(EXAMPLE, changes))
 
     def timeline(self, plan: Plan) -> pa.Table:
-        """Timeline of a random graph in which many delays are equal, with rates, limits and losses, and with ten route
-        changes."""
+        """Return the timeline of a random graph with rates, limits, losses, ten route changes, and many equal
+        delays."""
         draw = np.random.default_rng((self.seed, 2))
         copies = plan.cures.duplicate_ns is not None
         routers = int(draw.integers(3, 9))
@@ -145,15 +145,14 @@ class Network:
 
 
 def any_network(seed: int) -> Network:
-    """The network of a seed, with a run of 1 to 30 s. One network in three has a forwarding loop. The other networks
-    use the in-flight rules in turn."""
+    """Return the network of a seed, with a run of 1 to 30 s."""
     duration_ns = int(np.random.default_rng((seed, 3)).integers(1000, 30_001)) * MS
     has_loop = seed % 3 == 0
     return Network(seed, "drain" if has_loop else ("drain", "drop", "source")[seed // 3 % 3], duration_ns, has_loop)
 
 
 def records(image: guest.GuestImage, network: Network, forwarding: str, directory: Path) -> dict[str, bytes]:
-    """Boots a guest for a network, and returns the files that the guest writes, by name."""
+    """Boot a guest for a network, and return the files that the guest writes, by name."""
     plan = network.plan(forwarding)
     out = directory / GUEST / "out"
     try:
@@ -167,7 +166,7 @@ def records(image: guest.GuestImage, network: Network, forwarding: str, director
 
 
 def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
-    """Flows between random stations, of each kind whose packets the guest follows."""
+    """Return flows between random stations, of each kind whose packets the guest follows."""
     made: list[dict[str, object]] = []
     for _ in range(draw.integers(2, 7)):
         source, destination = draw.permutation(STATIONS)[:2].tolist()
@@ -184,8 +183,8 @@ def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
 
 
 def _shortest(weights: dict[tuple[int, int], float], source: int, destination: int) -> tuple[int, ...] | None:
-    """Shortest path, by the algorithm of Bellman and Ford, which is fast enough for these small networks. None: no path
-    exists."""
+    """Return the shortest path by the algorithm of Bellman and Ford, which is fast enough here, or None without a
+    path."""
     cost = {source: 0.0}
     path: dict[int, tuple[int, ...]] = {source: (source,)}
     for _ in range(len(weights)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes notebooks without a browser, and shows their outputs as a page."""
+"""Execute notebooks without a browser, and show their outputs as a page."""
 
 import base64
 import html
@@ -15,9 +15,9 @@ PAGE = (
 
 
 def executed(cells, where):
-    """Runs cells in a directory, by a kernel of this Python, and returns the notebook with the outputs.
+    """Run cells in a directory, by a kernel of this Python, and return the notebook with the outputs.
 
-    If Jupyter's kernel is missing, the test is skipped; only `make site` installs it.
+    Without Jupyter's kernel, which only `make site` installs, the test is skipped.
     """
     reason = "no Jupyter kernel here: `make site` installs one, which nothing else needs"
     nbclient = pytest.importorskip("nbclient", reason=reason)
@@ -30,13 +30,12 @@ def executed(cells, where):
 
 
 def shown(cell):
-    """The representations of a cell's value, as in Jupyter's message: a mapping from MIME type to content."""
+    """Return the representations of a cell's value: a mapping from MIME type to content."""
     return [output["data"] for output in cell["outputs"] if output["output_type"] == "execute_result"][-1]
 
 
 def as_page(cells, file):
-    """Writes the outputs of the cells below each other, each as a browser would show it: as HTML if possible, otherwise
-    as PNG, otherwise as text."""
+    """Write the outputs of the cells below each other, each as HTML, PNG or text, in this order of preference."""
     parts = []
     for cell in cells:
         parts.append(f"<pre>{html.escape(cell['source'])}</pre>")
@@ -52,5 +51,5 @@ def as_page(cells, file):
 
 
 def is_png(text):
-    """Whether a base64 text contains a PNG."""
+    """Return whether a base64 text contains a PNG."""
     return base64.b64decode(text).startswith(b"\x89PNG\r\n")

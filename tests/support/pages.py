@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the documentation, and what their fenced blocks contain.
+"""The pages of the documentation, and the contents of their fenced blocks.
 
-A page contains a complete file in a fenced block below a line `<!-- file: NAME -->`, and a whole study in a fenced
-block below a line with `<!-- study: NAME -->`.
+A line `<!-- file: NAME -->` above a fenced block names a complete file. A line with `<!-- study: NAME -->` names a
+whole study.
 """
 
 import re
@@ -27,25 +27,25 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
-    """For each fenced block of these kinds: its text, and its name if it is a complete file."""
+    """Yield the text of each fenced block of these kinds, and its name if it is a complete file."""
     for match in _FENCE.finditer(page.read_text(encoding="utf-8")):
         if match["kind"] in kinds:
             yield match["file"], match["text"]
 
 
 def files(page: Path) -> dict[str, str]:
-    """The complete files that a page contains, as a mapping from name to text."""
+    """Return the complete files that a page contains, as a mapping from name to text."""
     return {name: text for name, text in blocks(page, "toml", "csv", "c", "") if name}
 
 
 def typed(page: Path) -> Iterator[str]:
-    """Each command line on a page, without its comment."""
+    """Yield each command line on a page, without its comment."""
     for _, text in blocks(page, "", "sh", "console"):
         for line in text.replace("\\\n", " ").splitlines():
             yield re.sub(r"\s+#\s.*$", "", line.strip().removeprefix("$ "))
 
 
 def commands(page: Path) -> Iterator[tuple[str, bool]]:
-    """Each command `leowarp ...` on a page, and whether it stands within a sentence."""
+    """Yield each command `leowarp ...` on a page, and whether it stands within a sentence."""
     yield from ((line, False) for line in typed(page) if line.startswith("leowarp "))
     yield from ((match.split(" | ")[0], True) for match in _INLINE.findall(prose(page)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the frames of a pcapng file of the form that the agent writes: one section, little-endian, timestamps in ns."""
+"""Read the frames of a pcapng file as the agent writes it: one section, little-endian, timestamps in ns."""
 
 import struct
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ ENHANCED_PACKET = 6
 
 
 def frames(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """For each frame, its timestamp and its captured bytes."""
+    """Yield the timestamp and the captured bytes of each frame."""
     at = 0
     while at < len(content):
         kind, length = struct.unpack_from("<II", content, at)

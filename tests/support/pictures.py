@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares pictures of pages with reviewed pictures (tests/pages/pictures/).
+"""Compare screenshots with reviewed screenshots (tests/pages/pictures/).
 
-A picture must not depend on the fonts of the machine. Pages therefore use the DejaVu Sans that is part of Matplotlib,
-whose version is locked, and canvases draw no text. Antialiasing must not affect the result. The comparison therefore
-uses means over squares: of 8 x 8 pixels where a page has text, and of 4 x 4 pixels on a canvas, where packets are dots
-of 3 pixels. With Chromium's GPU rasteriser (SwiftShader), the means are the same.
+A screenshot must not depend on the fonts of the machine. Pages use the DejaVu Sans of the locked Matplotlib version,
+and canvases draw no text. The comparison uses means over squares, so that antialiasing has no effect. The squares have
+8 x 8 pixels for text, and 4 x 4 pixels on a canvas, where packets are dots of 3 pixels.
 """
 
 import base64
@@ -19,21 +18,20 @@ from PIL import Image, ImageChops
 REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
 FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
-"""A reviewed picture has half the width and half the height of the page."""
+"""The factor by which a reviewed screenshot is smaller than the page, in width and height."""
 COLOURS = 256
-"""Number of colours in a stored picture. With the method "maximum coverage", the mean of each 8 x 8 square is off by at
-most 7 of 255; with "median cut", by up to 46."""
+"""The number of colours in a stored screenshot. With the method "maximum coverage", the mean of each 8 x 8 square is
+off by at most 7 of 255. With "median cut", it is off by up to 46."""
 APART = 16
-"""Largest difference of a square's mean from the reviewed mean, out of 255, in each colour. If the difference is larger
-than `APART`, the square counts as changed."""
+"""The largest difference of a square's mean from the reviewed mean, out of 255, in each colour."""
 
 
 @dataclass(frozen=True)
 class Grain:
-    """How a picture is compared.
+    """The method by which a screenshot is compared.
 
-    means: Edge length, in pixels of the reviewed picture, of the squares whose means are compared.
-    most_ratio: Share of the squares that may change, because texts contain version numbers.
+    means: The edge length of the compared squares, in pixels of the reviewed screenshot.
+    most_ratio: The share of the squares that may change, because texts contain version numbers.
     """
 
     means: int
@@ -60,7 +58,7 @@ _PINNED = """(async () => {
 
 
 def pin(tab):
-    """Sets one font for the page, and makes its canvases draw no text from then on."""
+    """Set one font for the page, and make its canvases draw no text from now on."""
     faces = [
         [weight, base64.b64encode((_FONTS / name).read_bytes()).decode()]
         for weight, name in (("400", "DejaVuSans.ttf"), ("700", "DejaVuSans-Bold.ttf"))
@@ -69,7 +67,7 @@ def pin(tab):
 
 
 def shown(tab, selector=None):
-    """The visible page, or one of its elements, as an RGB picture."""
+    """Return the visible page, or one of its elements, as an RGB image."""
     clip = {}
     if selector is not None:
         left, top, width, height = tab.box(selector)
@@ -83,7 +81,7 @@ def shown(tab, selector=None):
 
 
 def apart(one, other, grain):
-    """Compares two stored pictures; returns (number of changed squares, number that may change, mask of the changed
+    """Compare two stored screenshots. Return (number of changed squares, number that may change, mask of the changed
     squares)."""
     worst = ImageChops.difference(one.reduce(grain.means), other.reduce(grain.means))
     mask = worst.point(lambda value: 255 * (value > APART)).convert("L").point(lambda value: 255 * (value > 0))
@@ -91,13 +89,13 @@ def apart(one, other, grain):
 
 
 class Album:
-    """Compares pictures with reviewed pictures, or replaces the reviewed pictures."""
+    """A set of reviewed screenshots, which are compared or replaced."""
 
     def __init__(self, renews):
         self.renews = renews
 
     def check(self, name, found, grain=TEXTS):
-        """Fails if a picture differs from the reviewed one."""
+        """Fail if a screenshot differs from the reviewed one."""
         kept = found.reduce(KEPT)
         path = REVIEWED / f"{name}.png"
         if self.renews:

@@ -26,7 +26,7 @@ def station(name: str, latitude_deg: float | None = None, longitude_deg: float |
 
 
 def star(planes: int = 18, satellites_per_plane: int = 36, **changes: Any) -> Constellation:
-    """The Walker star of frederiksen2024."""
+    """Return the Walker star of frederiksen2024."""
     return dataclasses.replace(
         Constellation(
             pattern="star",
@@ -40,7 +40,7 @@ def star(planes: int = 18, satellites_per_plane: int = 36, **changes: Any) -> Co
 
 
 def shell(planes: int = 72, satellites_per_plane: int = 22, **changes: Any) -> Constellation:
-    """Starlink's first shell, a Walker delta."""
+    """Return Starlink's first shell, a Walker delta."""
     return dataclasses.replace(
         Constellation(
             pattern="delta",
@@ -63,7 +63,7 @@ def plan(
     start_s: float = 0,
     **parts: Any,
 ) -> Plan:
-    """A plan; `parts` are its sections, such as ``isl=Isl(...)`` and ``routing=Routing(...)``."""
+    """Return a plan with the sections in `parts`, such as ``isl=Isl(...)`` and ``routing=Routing(...)``."""
     placed = tuple(station(s) if isinstance(s, str) else s for s in stations)
     duration_ns = round(duration_s * S)
     ends = flows if flows is not None else ((placed[0].name, placed[1].name),)
@@ -78,7 +78,7 @@ def plan(
 
 
 def chain(hops: int = 3, *, duration_s: float = 10, **changes: Any) -> Plan:
-    """A chain between A and B."""
+    """Return a chain between A and B."""
     duration_ns = round(duration_s * S)
     nowhere: dict[str, Any] = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
     return Plan(

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Content-Security-Policy of a page: which of the page's scripts a browser would run, and what the policy
-forbids."""
+"""The Content-Security-Policy of a page: the scripts that a browser would run, and what the policy forbids."""
 
 import base64
 import hashlib
@@ -37,7 +36,7 @@ class _Scripts(HTMLParser):
 
 
 def demand_policy(text: str) -> None:
-    """Fails unless a page's policy blocks every request, and allows exactly the page's own scripts."""
+    """Fail unless a page's policy blocks every request, and allows exactly the page's own scripts."""
     page = _Scripts()
     page.feed(text)
     assert page.policy is not None, "the page has no Content-Security-Policy"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over an access link's profile, computed without a guest. A probe can wait, be delayed, be held behind the
-probe before it, or be lost."""
+"""Probes over an access link's profile, computed without a guest."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ BEYOND = 1 << 62
 
 
 def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
-    """A plan with an access link, at peak hours; `keys` are attributes of `Access`."""
+    """Return a plan with an access link at peak hours. `keys` are attributes of `Access`."""
     access = Access(**({"residual_loss_ratio": 1e-4, "residual_loss_up_ratio": 1e-4} | keys))
     plan = dataclasses.replace(chain(), medium=access)
     run = dataclasses.replace(plan.run, duration_ns=int(minutes * 60) * SECOND_NS, seed=seed)
@@ -36,7 +35,7 @@ def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
 
 
 def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
-    """The profile of the access link of `plan_of(minutes, seed, **keys)`."""
+    """Return the profile of the access link of `plan_of(minutes, seed, **keys)`."""
     plan = plan_of(minutes, seed, **keys)
     access = plan.medium
     assert isinstance(access, Access)
@@ -44,8 +43,8 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Arrival times of packets of equal length. Each packet is sent after the packet before it, at the capacity that is
-    then in force."""
+    """Return the arrival times of packets of equal length. Each packet is sent after its predecessor, at the current
+    capacity."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0
@@ -67,8 +66,8 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sending times and RTTs of pings. A ping is sent when the previous one is answered, or 1 s after the previous one
-    was sent if there is no answer."""
+    """Return the sending times and RTTs of pings. A ping is sent at the reply to its predecessor, or without a reply
+    after 1 s."""
     rng = np.random.default_rng(seed)
     sent_ns, rtts_ns = [], []
     t_ns = 0

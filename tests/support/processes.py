@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts processes for tests. No process started by this module outlives its test.
+"""Start processes for tests. No started process outlives its test.
 
-When a test fails, its traceback keeps its objects alive, so a pipe or a process may stay open. Python's ResourceWarning
-about the open pipe or process would make a later test fail.
+The traceback of a failed test keeps its objects alive, so a pipe or a process may stay open. Python's ResourceWarning
+about it would make a later test fail.
 """
 
 import os
@@ -16,7 +16,7 @@ from leowarp.guest.machine.own_time import everything, trees
 
 
 def end_with_descendants(processes):
-    """Kills processes and all their descendants, and closes the pipes to them."""
+    """Kill processes and all their descendants, and close the pipes to them."""
     below = trees([process.pid for process in processes if process.poll() is None], everything())
     for pid in below:
         with suppress(ProcessLookupError):
@@ -32,7 +32,7 @@ def end_with_descendants(processes):
 
 @pytest.fixture
 def spawn():
-    """Same as `subprocess.Popen`, except that the processes end with the test."""
+    """The function `subprocess.Popen`, with processes that end with the test."""
     processes = []
 
     def start(command, **options):

@@ -27,7 +27,7 @@ client = {client}
 
 
 def run_of(folder: Path, client: str, keys: str = "", duration: str = "2 s", name: str = "run", changes=()) -> lw.Run:
-    """A run with one flow of programs, over a chain of two routers."""
+    """Make a run with one flow of programs, over a chain of two routers."""
     path = folder / "scenario.toml"
     path.write_text(CHAIN.format(duration=duration) + FLOW.format(client=json.dumps(client), keys=keys))
     return lw.run(path, changes, folder / name, report=False, progress=False, trust=True)

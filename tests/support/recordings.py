@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented recordings of paths. Every property of a recording is known, and the recordings have the same faults as real
+"""Invented recordings of paths. Every property of a recording is known. The recordings have the same faults as real
 ones.
 
 `recording(seed)` returns a random recording. Most recordings are of a dish that is reconfigured every 15 s or with
-another period; its path is a bent pipe or has laser links. The other recordings have no period. The ranges of all
-properties include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to
-a fifth of the probes lost.
+another period, over a bent pipe or laser links. The other recordings have no period. The ranges of all properties
+include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to a fifth of
+the probes lost.
 
 Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. A dish that is
 reconfigured less often than every 16 s has at least twelve. It has at least twenty if probes are half a second apart or
@@ -34,13 +34,13 @@ class Truth:
 
     kind: bent pipe, laser, fibre, cellular, drift, wander, obstructed.
     period_ns: None if the recording has no period.
-    phase_ns: Time of a reconfiguration, on the clock of the first probe.
+    phase_ns: The time of a reconfiguration, on the clock of the first probe.
     trap: none, alternating, half spikes, second step or thirds.
-    obstructed_probes: Number of probes that were lost behind an obstacle.
-    step_ns, noise_ns: Typical size of a step of the delay's level, and of the noise on the level.
-    clock_steps: tuple of (int, int). For each step by which the clock was set forward: instant and size.
-    pauses, outages: tuple of (int, int). For each pause (nothing was sent) and for each outage (everything was lost):
-        start and length.
+    obstructed_probes: The number of probes that were lost behind an obstacle.
+    step_ns, noise_ns: The typical size of a step of the delay's level, and of the noise on the level.
+    clock_steps: tuple of (int, int). The instant and size of each step by which the clock was set forward.
+    pauses, outages: tuple of (int, int). The start and length of each pause (nothing was sent) and of each outage
+        (everything was lost).
     """
 
     kind: str
@@ -61,10 +61,10 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Probes in the order in which they were sent.
+    """The probes in the order in which they were sent.
 
     sequence: int64 array of shape (n,)
-    t_ns: int64 array of shape (n,). Time on the sender's clock, which goes back when this clock is set back.
+    t_ns: int64 array of shape (n,). The time on the sender's clock, which goes back when this clock is set back.
     rtt_ns: float64 array of shape (n,). nan if the probe was lost.
     duplicated: bool array of shape (n,). True if the reply arrived twice.
     """
@@ -76,8 +76,8 @@ class Recording:
     truth: Truth
 
     def text(self) -> str:
-        """The recording as lines of `time sequence rtt` in s and ms. A lost probe has no line, and a duplicated reply
-        has two."""
+        """Return the recording as lines of `time sequence rtt` in s and ms. A lost probe has no line, and a duplicated
+        reply has two."""
         lines = []
         for number, t_ns, rtt_ns, twice in zip(
             self.sequence.tolist(), self.t_ns.tolist(), self.rtt_ns.tolist(), self.duplicated.tolist(), strict=True
@@ -92,7 +92,7 @@ _BEGIN_S = 1_715_947_200  # 2024-05-17T12:00:00Z, the time of the first probe.
 
 
 def recording(seed: int) -> Recording:
-    """The recording of a seed; the same seed always gives the same recording."""
+    """Return the recording of a seed. The same seed always gives the same recording."""
     dice = np.random.default_rng([seed, 20_260_712])
     interval_ns = int(dice.choice(INTERVALS_NS))
     if dice.random() < DISHES_RATIO:
@@ -109,14 +109,14 @@ def _log_uniform(dice: np.random.Generator, low: float, high: float) -> float:
 
 
 def _sent(dice: np.random.Generator, span_ns: int, interval_ns: int) -> NDArray[np.int64]:
-    """Sending times at a regular interval, each with a small delay."""
+    """Return sending times at a regular interval, each with a small delay."""
     t_ns = np.arange(0, span_ns, interval_ns, dtype=np.int64)
     return t_ns + dice.integers(0, max(interval_ns // 20, 2), len(t_ns))
 
 
 def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: int) -> NDArray[np.float64]:
-    """Waiting time of each probe, never below 0; it has a part that is independent for each probe, and a part that
-    lasts for a while."""
+    """Return the waiting time of each probe, never below 0. One part is independent for each probe, and one part lasts
+    for a while."""
     fresh = dice.gamma(dice.uniform(0.8, 3.0), 1.0, count)
     noise = scale_ns * fresh / fresh.mean()
     if dice.random() < 0.5:
@@ -130,7 +130,7 @@ def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: 
 
 
 def _wander(dice: np.random.Generator, count: int, forgetting: float) -> NDArray[np.float64]:
-    """An autoregression of order 1 with variance 1."""
+    """Return an autoregression of order 1 with variance 1."""
     from scipy.signal import lfilter
 
     keep = float(np.exp(-forgetting))
@@ -238,7 +238,7 @@ def _spikes(
 def _behind_obstacles(
     dice: np.random.Generator, into_ns: NDArray[np.float64], slot: NDArray[np.int64], slots: int
 ) -> NDArray[np.bool_]:
-    """Probes are lost while the slot's satellite is in an obstructed sector of azimuth."""
+    """Return the probes that are lost while the slot's satellite is in an obstructed sector of azimuth."""
     sectors = [(dice.uniform(0, 360), dice.uniform(15, 45)) for _ in range(dice.integers(1, 4))]
     azimuth_deg, rate = dice.uniform(0, 360, slots), dice.choice([-1, 1], slots) * dice.uniform(0.6, 2.5, slots)
     at_deg = (azimuth_deg[slot] + rate[slot] * into_ns / S) % 360
@@ -292,7 +292,7 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """A level that changes at the instants of a Poisson process. With `lost`, each change comes with a spike and
+    """Return a level that changes at the instants of a Poisson process. With `lost`, each change comes with a spike and
     losses."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
@@ -308,7 +308,7 @@ def _at_random_steps(
 def _finished(
     dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, Any]
 ) -> Recording:
-    """Adds the faults that are independent of reconfigurations: other losses and spikes, and faults of the recorder."""
+    """Add the faults that are independent of reconfigurations: other losses and spikes, and faults of the recorder."""
     count, interval_ns = len(t_ns), int(about["interval_ns"])
     lost = np.isnan(rtt_ns)
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets across a route change: runs in the guest, and a model of links and cures that computes the same arrivals
-without the guest.
+"""Packets across a route change: runs in the guest, and a model of links and cures that computes the same arrivals.
 
 The packets go from Madrid to Tokyo, and cross one of the two route changes in the constellation's first minute. At 30
 s, a satellite switches to a shorter path, and at 47 s, Madrid switches to another satellite. A burst of equal packets
@@ -26,15 +25,15 @@ PAYLOAD_BYTES = 1000
 SLOW_BPS, FAST_BPS = 10_000_000, 100_000_000
 FULL_BYTES = 1514
 AT_NS = 2 * S
-"""Run time of the route change."""
+"""The run time of the route change."""
 SKY = {"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg"}
-"""Settings of the constellation for the two changes of this module; the example scenario has other settings."""
+"""The settings of the constellation for the two changes of this module."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One of the two changes: the constellation's clock 2 s before the change, the rate of ground links, the node that
-    switches, and the sending time of the first packet."""
+    """A change: the constellation's clock 2 s before it, the rate of ground links, the node that switches, and the
+    sending time of the first packet."""
 
     start: str
     ground_bps: int
@@ -48,8 +47,8 @@ AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 
 
 def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
-    """A run of 3 s with 40 packets, which are sent 84 us apart. The last packets reach the switching node after the
-    change."""
+    """Make a run of 3 s with 40 packets, which are sent 84 us apart. The last packets reach the switching node after
+    the change."""
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
     flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
     keys: dict[str, Any] = {
@@ -89,8 +88,8 @@ class Ways:
         return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
 
     def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
-        """Time that a packet takes from a node of the path to the end of the path. With `longest`, the packet is a full
-        one, and has the larger of the delays before and after the change."""
+        """Return the time that a packet takes from a node of the path to the end of the path. With `longest`, a full
+        packet takes the larger of the delays before and after the change."""
         links = list(itertools.pairwise(path[at:]))
         if not longest:
             return sum(self.delay_ns(a, b, AT_NS) for a, b in links)
@@ -120,7 +119,8 @@ class Link:
 def carried(
     ways: Ways, path: Sequence[str], offered: Iterable[tuple[int, int]], marked: Marked | None = None
 ) -> list[tuple[int, int]]:
-    """Packets are offered as (time, number) to the first node of a path; returns their arrivals, as (time, number)."""
+    """Return the arrivals of packets that are offered to the first node of a path. Packets and arrivals are (time,
+    number)."""
     now = list(offered)
     for a, b in itertools.pairwise(path):
         link = Link(ways, a, b)
@@ -142,8 +142,8 @@ class Marked:
     def passed(
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """Pairs (time, number): the time at which each packet of the new path is passed on. Also the number of packets
-        that waited, and the longest wait."""
+        """Return (time, number) for each packet of the new path: the time at which it is passed on. The second value
+        has the number of packets that waited, and the longest wait."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]
@@ -152,14 +152,13 @@ class Marked:
 
 
 MARKER = 1 << 20
-"""Number that stands for the end marker, beside the numbers of packets."""
+"""The number of the end marker, beyond the packets' numbers."""
 
 
 def expected(
     run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None, copies: bool = False
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """The model's results: the arrival time of each packet at Tokyo, and the actions of the switching node and of the
-    node where the paths meet."""
+    """Return the arrival time of each packet at Tokyo, and the actions of the switching node and the merging node."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
@@ -204,7 +203,7 @@ def expected(
 
 
 def went_a_new_way(run: Any, change: Change) -> set[int]:
-    """Numbers of the packets that reached the switching node after the change, and so took the new path."""
+    """Return the packets that reached the switching node after the change, and took the new path."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
@@ -213,12 +212,12 @@ def went_a_new_way(run: Any, change: Change) -> set[int]:
 
 
 def received(run: Any) -> dict[int, int]:
-    """Arrival time of each packet that arrived, by its number."""
+    """Return the arrival time of each packet that arrived, by its number."""
     echoes = run.echoes().dropna(subset="received_ns")
     return dict(zip(echoes["index"].tolist(), echoes.received_ns.astype("int64").tolist(), strict=True))
 
 
 def late_pkts(arrival_ns: dict[int, int]) -> int:
-    """Number of packets that arrived after a packet with a larger number."""
+    """Return the number of packets that arrived after a packet with a larger number."""
     by_arrival = sorted(arrival_ns, key=lambda number: (arrival_ns[number], number))
     return int((np.maximum.accumulate(by_arrival) > by_arrival).sum())

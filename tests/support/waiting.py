@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions with which tests wait for an event. The processor time of the processes that cause the event limits the
-wait; wall-clock time does not.
+wait.
 
 Wall-clock time sets no limit, because a slow, busy or paused machine must not make a test fail. `wait_until` gives up
 when the processes that cause the event have ended, or have had much processor time (`leowarp.guest.machine.own_time`).
-A call of `wait()` or `communicate()` without a timeout waits until the process ends. `support.watchdog` detects
-processes that hang.
+A call of `wait()` or `communicate()` without a timeout waits until the process ends.
 """
 
 import subprocess
@@ -19,10 +18,10 @@ OWN_TIME_S = 120.0
 
 
 def wait_until(condition, *by):
-    """Waits until `condition()` returns a true value, and returns this value.
+    """Wait until `condition()` returns a true value, and return this value.
 
-    by: Ids of the processes that should cause the event; their child processes count as well. Omit the ids only if the
-        event is certain to happen; only the watchdog then limits the wait.
+    by: The ids of the processes that should cause the event. Their child processes count too. Without ids, only the
+        watchdog limits the wait, so the event must be certain.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0
@@ -40,7 +39,7 @@ def wait_until(condition, *by):
 
 
 def wait_until_gone(find):
-    """Waits until `find()` returns no process ids, because the processes were killed or are ending."""
+    """Wait until `find()` returns no process ids, because the processes were killed or are ending."""
     own = {}
     while pids := find():
         looks = everything()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A watchdog for all tests: a test that hangs fails, but a test that is only slow does not.
+"""A watchdog for all tests, which fails a test that hangs, but not a slow test.
 
 No test has a limit of wall-clock time. A thread checks the processes of the tests once per second. A test hangs if all
-its processes have slept for long. The processes of other pytest-xdist workers must also have slept, because the test
-may wait for them. A test also counts as hanging if it has used far more processor time than any test needs.
+its processes have slept for long. The processes of other pytest-xdist workers count too, because the test may wait for
+them. A test with far more processor time than any test needs also counts as hanging.
 """
 
 import os
@@ -34,7 +34,7 @@ def pytest_runtest_protocol(item):
 
 @contextmanager
 def watched(asleep_s, cpu_s):
-    """If the code inside this context hangs, interrupts the main thread with a failure."""
+    """Interrupt the main thread with a failure if the code inside this context hangs."""
     found = []
     over = threading.Event()
 

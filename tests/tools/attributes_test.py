@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No code calls `getattr` with a default, because a wrong or renamed attribute would then count as missing."""
+"""Tests that no code calls `getattr` with a default, which would hide a wrong or renamed attribute."""
 
 import ast
 from pathlib import Path
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def defaults(text):
-    """Lines with a call of `getattr` that has three arguments."""
+    """Yield the lines with a call of `getattr` that has three arguments."""
     if "getattr" not in text:
         return
     for node in ast.walk(ast.parse(text)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/: the cases are those in the rows of the page, and the functions that describe the machine work."""
+"""Tests bench/: its cases equal the rows of the page, and the functions that describe the machine work."""
 
 import shutil
 import subprocess

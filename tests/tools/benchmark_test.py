@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/ns3: the path that ns-3 simulates, the search for ns-3, and the page with the results. The tests run without
-ns-3."""
+"""Tests bench/ns3 without ns-3: the path that ns-3 simulates, the search for ns-3, and the page with the results."""
 
 import json
 import subprocess

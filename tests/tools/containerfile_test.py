@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Containerfile copies nothing that was built outside of the container, and everything that it calls exists."""
+"""Tests that the Containerfile copies nothing that was built outside of the container, and calls only what exists."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sender in the guide on real links, tested without a link: `leowarp reorder` reads the packets that it sends, and
-their times."""
+"""Tests the sender in the guide on real links without a link: `leowarp reorder` reads its packets and their times."""
 
 import doctest
 import importlib.util

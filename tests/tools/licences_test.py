@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/licences.py applies the rules of deny.toml for licences and sources in the same way as `cargo deny check`."""
+"""Tests that tools/licences.py applies the rules of deny.toml for licences and sources as `cargo deny check` does."""
 
 import importlib.util
 import tomllib

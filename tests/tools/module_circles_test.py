@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/module_circles.py finds each circle of modules or C files, in whatever form the imports are written."""
+"""Tests that tools/module_circles.py finds each circle of modules or C files, in whatever form the imports are
+written."""
 
 import importlib.util
 from pathlib import Path

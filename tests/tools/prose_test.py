@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/prose.py finds sentences that break the rules of CONTRIBUTING.md, and reads prose only."""
+"""Tests that tools/prose.py finds sentences that break the rules of CONTRIBUTING.md, and reads prose only."""
 
 import importlib.util
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/record_tables.py: the agent's definition of the trace's columns equals the schema."""
+"""Tests that the agent's definition of the trace's columns (tools/record_tables.py) equals the schema."""
 
 import importlib.util
 import subprocess

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release is built only from a commit that has the version's tag, without other changes; the tests use an invented
-repository."""
+"""Tests in an invented repository that a release is built only from an unchanged commit with the version's tag."""
 
 import hashlib
 import importlib.util

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/units_check.py finds wrong factors from the names and texts beside them, and reports nothing if names have no
-unit."""
+"""Tests that tools/units_check.py finds wrong factors from the names and texts beside them, and reports nothing for
+names without a unit."""
 
 import importlib.util
 import sys

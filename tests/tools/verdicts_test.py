@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/verdicts.py writes the table of verdicts in the guide of a study."""
+"""Tests that tools/verdicts.py writes the table of verdicts in the guide of a study."""
 
 import importlib.util
 import json

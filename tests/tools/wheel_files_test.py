@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel contains no file that only tests need."""
+"""Tests that the wheel contains no file that only tests need."""
 
 import ast
 import importlib.util
@@ -19,13 +19,13 @@ ONLY_FOR_TESTS = {"support", "pytest", "_pytest", "hypothesis", "unittest", "sky
 
 @pytest.fixture(scope="module")
 def shipped():
-    """The package's files by their path in the wheel; hatchling selects them without building the wheel."""
+    """The package's files by their path in the wheel."""
     builder = WheelBuilder(str(ROOT))
     return {file.distribution_path: Path(file.path) for file in builder.recurse_included_files()}
 
 
 def imported(path):
-    """Top-level names of all modules that a file imports, in any place."""
+    """Yield the top-level names of all modules that a file imports, in any place."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name.partition(".")[0] for name in node.names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws figures and writes pages from the metrics of runs.
+"""Draw figures and write pages from the metrics of runs.
 
 >>> figure("runs/madrid-tokyo", "goodput").savefig("goodput.pdf")     # doctest: +SKIP
 >>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP

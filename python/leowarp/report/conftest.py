@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic runs for the tests of reports, written once per session."""
+"""The synthetic runs for the tests of reports, written once per session."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
 def complete_run(path, toml=PLAN_TOML):
-    """A synthetic run with metrics and summary."""
+    """Write a synthetic run with metrics and summary."""
     write_synthetic_run(path, toml)
     view = Run(path, complete=False)
     metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of figures: their content, identical files if a figure is drawn twice, and messages if a figure cannot be
+"""Tests figures: their content, identical files if a figure is drawn twice, and messages if a figure cannot be
 drawn."""
 
 import dataclasses
@@ -174,7 +174,7 @@ def test_footer_names_what_differs(run_dir, other_run_dir):
 
 
 def pinged(run_dir, copy, received_ns):
-    """A copy of the run with two pings instead of its transfer."""
+    """Make a copy of the run with two pings instead of its transfer."""
     shutil.copytree(run_dir, copy)
     scenario_text = PLAN_TOML.replace('congestion_control = "cubic"', 'kind = "ping"\ninterval = "1 s"')
     (copy / "00-plan.toml").write_text(scenario_text)
@@ -203,7 +203,7 @@ def test_probes_of_a_longer_run_beside_a_shorter_one_are_all_in_the_panel(run_di
 
 
 def laid_out(drawn):
-    """Positions of the panels, relative to the figure's size."""
+    """Return the positions of the panels, relative to the figure's size."""
     drawn.draw_without_rendering()
     return [axes.get_position() for axes in drawn.axes]
 

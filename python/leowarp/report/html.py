@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of an HTML page. A page is one file, needs no network, and can be printed and read with a screen reader."""
+"""The parts of an HTML page. A page is one file, needs no network, and can be printed and read with a screen reader."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""Maximum size of an SVG in a page, in bytes; for a larger SVG, the page embeds the PNG instead. A vector graphic with
-thousands of marks is larger than a PNG."""
+"""The maximum size of an SVG in a page, in bytes. For a larger SVG, the page embeds the PNG instead. A vector graphic
+with thousands of marks is larger than a PNG."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure that is narrower than this width is placed beside another figure; figures as wide as one column of a paper
-are narrower."""
+"""The width below which a figure is placed beside another figure. Figures of one column of a paper are narrower."""
 
 
 def page(title: str, body: str) -> str:
-    """HTML of a complete document.
+    """Return the HTML of a complete document.
 
-    The document contains its style sheet, and loads nothing, so the file can be sent by mail. In the document, a
-    browser executes only scripts from `own_script`.
+    The document contains its style sheet and loads nothing, so the file can be sent by mail. A browser executes only
+    scripts from `own_script` in the document.
 
-    title: Title of the window; the function escapes it.
+    title: The title of the window. The function escapes it.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -49,7 +48,7 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """Text of one of leowarp's own scripts. The page's content security policy forbids all other scripts."""
+    """Return the text of one of leowarp's own scripts. The page's content security policy forbids all other scripts."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_script_text(file)}</script>\n"
 
@@ -64,26 +63,26 @@ def _own(file: str) -> str:
 
 
 def text(value: object) -> str:
-    """Text with HTML characters escaped, and with control characters made visible as by `printable`."""
+    """Return a text with HTML characters escaped, and control characters made visible as by `printable`."""
     return html.escape(visible(str(value)))
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """HTML of a section of the page.
+    """Return the HTML of a section of the page.
 
-    name: Id of the section, to which the navigation links.
+    name: The id of the section, to which the navigation links.
     """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
 def navigation(entries: Iterable[tuple[str, str]]) -> str:
-    """HTML list of links to the sections."""
+    """Return the HTML list of links to the sections."""
     links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading in entries)
     return f'<nav aria-label="Sections">{links}</nav>\n'
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """HTML box with warnings that a reader must check before trusting the page; "" if there are no warnings."""
+    """Return an HTML box with warnings that a reader must check before trusting the page, or "" without warnings."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -95,13 +94,13 @@ def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, left: frozenset[int] = frozenset((0,)),
     raw: frozenset[int] = frozenset(), long: bool = False,
 ) -> str:  # fmt: skip
-    """HTML of a table whose first column contains the row headers.
+    """Return the HTML of a table whose first column contains the row headers.
 
-    left: frozenset of int. Numbers of the columns that contain text, which is aligned left.
-    raw: frozenset of int. Numbers of the columns whose cells are already HTML.
-    long: If true, a table higher than half a screen scrolls below its header.
-    Returns: HTML of the table. The reader can sort the table by a click on a column header (`tables.js`). A cell with a
-        number also contains the exact number, by which the script sorts.
+    left: frozenset of int. The numbers of the columns that contain text, which is aligned left.
+    raw: frozenset of int. The numbers of the columns whose cells are already HTML.
+    long: Whether a table higher than half a screen scrolls below its header.
+    A click on a column header sorts the table (`tables.js`). A cell with a number also contains the exact number for
+        the sort.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -127,9 +126,9 @@ def table(
 
 
 def cell(value: object) -> str:
-    """Text of a cell for a value. A missing value is shown as a dash, never as 0.
+    """Return the text of a cell for a value. A missing value is shown as a dash, never as 0.
 
-    Returns: Whole numbers with separators, other numbers with four digits, booleans as yes or no.
+    Returns: The whole numbers with separators, other numbers with four digits, booleans as yes or no.
     """
     if value is None or value != value:  # nan is the only value that is not equal to itself.
         return "–"
@@ -144,8 +143,8 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """A value of a table, which may be pandas' NA, as a number for `cell`; None if it is missing. The value is divided
-    by `unit`; whole numbers become int."""
+    """Return a value of a table as a number for `cell`, or None if it is missing, for instance pandas' NA. The value is
+    divided by `unit`. Whole numbers become int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value
@@ -153,24 +152,24 @@ def number(value: object, unit: float = 1) -> float | int | None:
 
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:
-    """HTML of a few prominent numbers; each entry is (label, number with its unit)."""
+    """Return the HTML of a few prominent numbers. Each entry is (label, number with its unit)."""
     cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
     return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is narrow enough that two figures fit into a row."""
+    """Return whether a figure is narrow enough that two figures fit into a row."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
-    """HTML of a figure, with the image embedded. Below the figure are links to its files in all formats and to the CSV
-    file with its numbers.
+    """Return the HTML of a figure, with the image embedded. Links below the figure lead to its files in all formats and
+    to the CSV file with its numbers.
 
-    stem: Path of the files without their suffix; the PNG must exist.
-    title, caption: Heading and text of the figure; they are also the image's alternative text.
-    folder: Folder of the files, relative to the page.
-    code: Python code that draws the figure again.
+    stem: The path of the files without their suffix. The PNG must exist.
+    title, caption: The heading and text of the figure, which are also the image's alternative text.
+    folder: The folder of the files, relative to the page.
+    code: The Python code that draws the figure again.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     # The SVG is embedded as an image, not inline, because every SVG of matplotlib has the ids figure_1 and axes_1, and
@@ -193,8 +192,8 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Width of a figure in inches. The width is read from the figure's SVG (in points); if there is none, from its PNG
-    (in pixels at `style.PNG_DPI`)."""
+    """Return the width of a figure in inches. The width comes from the figure's SVG (in points), or without an SVG from
+    its PNG (in pixels at `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

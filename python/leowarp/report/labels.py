@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, colours and rules of runs for figures and pages."""
+"""The names, colours and rules of runs for figures and pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.scenario.schema import Access, Mobile
 
 
 def numbers_of(run: Run, flow: int | str | Sequence[int | str]) -> list[int]:
-    """Numbers of the flows that a user names by number or name, each only once.
+    """Return the numbers of the flows that a user names by number or name, each only once.
 
     Raises ScenarioError if the run has no such flow.
     """
@@ -24,37 +24,37 @@ def numbers_of(run: Run, flow: int | str | Sequence[int | str]) -> list[int]:
 
 
 def warnings_of(run: Run) -> list[str]:
-    """Warnings of the run and of its metrics, each only once."""
+    """Return the warnings of the run and of its metrics, each only once."""
     return list(dict.fromkeys([*run.manifest.get("warnings", []), *run.numbers.warnings]))
 
 
 def is_access(run: Run) -> bool:
-    """Whether the path is an access link. On an access link, route changes are reconfigurations, and satellites are not
-    nodes."""
+    """Return whether the path is an access link. On an access link, route changes are reconfigurations, and satellites
+    are not nodes."""
     return isinstance(run.plan.medium, Access)
 
 
 def mobile_of(run: Run) -> Mobile | None:
-    """The mobile channel that is the last hop of the path; None if there is none."""
+    """Return the mobile channel that is the last hop of the path, or None."""
     return run.plan.medium if isinstance(run.plan.medium, Mobile) else None
 
 
 def algorithm_of(run: Run) -> str:
-    """Congestion control of the main flow."""
+    """Return the congestion control of the main flow."""
     return str(run.observed_plan.flows[run.main_flow].congestion_control)
 
 
 def footer(run: Run) -> str:
-    """The rules of the plan that shape the results of a run, as one paragraph."""
+    """Return the plan's rules that shape the results of a run, as one paragraph."""
     return " · ".join(f"{name}: {text}" for name, text in rules_of(run.document, run.manifest))
 
 
 def worded(runs: Sequence[Run], text: str) -> str:
-    """A text about route changes, in words that suit the runs. If all runs use access links, "route change" becomes
-    "reconfiguration".
+    """Return a text about route changes in words that suit the runs. If all runs use access links, "route change"
+    becomes "reconfiguration".
 
-    runs: Runs whose media determine the words. If at least one run uses another medium than an access link, the text is
-        not changed.
+    runs: The runs whose media determine the words. If a run uses another medium than an access link, the text does not
+        change.
     """
     # The general word "route change" also suits an access link.
     if not all(is_access(run) for run in runs):
@@ -63,15 +63,15 @@ def worded(runs: Sequence[Run], text: str) -> str:
 
 
 def identity(run: Run) -> int:
-    """A number that is the same for all views of one run. A directory that is opened twice counts as two runs."""
+    """Return a number that is the same for all views of one run. A directory that is opened twice counts as two
+    runs."""
     return id(vars(run))
 
 
 def by_run(views: Sequence[Run]) -> list[list[Run]]:
-    """Views grouped by run.
+    """Group views by run.
 
-    Returns: Groups in the order of each run's first view. Runs are compared by `identity`: a directory that is opened
-        twice gives two runs.
+    Returns: The groups in the order of each run's first view.
     """
     groups: dict[int, list[Run]] = {}
     for view in views:
@@ -80,11 +80,11 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each view, different from the names of the other views.
+    """Return a short name for each view, different from the names of the other views.
 
-    Returns: For runs, the first text that is different in all runs: the algorithm, the scenario, algorithm and
-        scenario, or the directory. For flows of one run, the name of the flow. For flows of several runs, the names of
-        the run and the flow.
+    Returns: The first text that differs between all runs: the algorithm, the scenario, algorithm and scenario, or the
+        directory. Views of flows of one run have the flow's name. Views of flows of several runs have the names of the
+        run and the flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):
@@ -97,9 +97,9 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def run_labels(views: Sequence[Run]) -> dict[int, str]:
-    """Names of the runs to which the views belong.
+    """Return the names of the runs to which the views belong.
 
-    Returns: Names by `identity`. A run has the name of its scenario, or of its directory if two runs have the same
+    Returns: The names by `identity`. A run has the name of its scenario, or of its directory if two runs have the same
         scenario name.
     """
     firsts = [group[0] for group in by_run(views)]
@@ -122,8 +122,8 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Colour and dashes of each run's line. The study's algorithms have fixed styles; for other runs, the style depends
-    on the position.
+    """Return the colour and dashes of each run's line. The study's algorithms have fixed styles. The style of other
+    runs depends on their position.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
@@ -137,15 +137,14 @@ def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 MOST_LINES = 8
-"""Maximum number of lines in a panel that a reader can distinguish by colour and dashes. If there are more flows,
-figures show their distribution."""
+"""The maximum number of lines in a panel that a reader can distinguish by colour and dashes."""
 
 
 def footer_of(runs: Sequence[Run]) -> str:
-    """The rules of several runs that shape their results, as one paragraph.
+    """Return the rules of several runs that shape their results, as one paragraph.
 
-    Returns: Each rule once, as "name: value". If the runs have different values of a rule, the text has all these
-        values in the order of the runs, separated by bars.
+    Returns: Each rule once, as "name: value". A rule that differs between runs has all its values in the order of the
+        runs, separated by bars.
     """
     each = [dict(rules_of(group[0].document, group[0].manifest)) for group in by_run(runs)]
     parts = []

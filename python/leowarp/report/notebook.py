@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Displays a run or a group of runs in a notebook: the summary at the top of its page, and figures.
+"""Display a run or a group of runs in a notebook: the summary at the top of its page, and figures.
 
-Styles are set on each HTML element, because rules in a style sheet would affect the rest of the notebook. Only lines
-have a colour, so that the display also suits a dark notebook. Figures are PNG images, which are saved with the
-notebook.
+Each HTML element has its own style, because a style sheet would affect the rest of the notebook. Only lines have a
+colour, so that the display also suits a dark notebook. Figures are PNG images, which are saved with the notebook.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
-"""Groups of figures; from each group, the display shows the first figure for which the run has data. Not all figures
+"""The groups of figures. The display shows the first figure of each group for which the run has data. Not all figures
 are drawn, because each takes a third of a second."""
 
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of one run. For several runs (one plan with several seeds): HTML with medians, their confidence intervals,
+    """Return the HTML of one run. Several runs (one plan with several seeds) have medians, their confidence intervals,
     and bands over time."""
     return _run(runs[0]) if len(runs) == 1 else _group(runs)
 
@@ -109,9 +108,9 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """The sections to print for `section`, so that the table is not too wide. If there are too many flows for one
-    column each, the function returns two tables. One has sums and quantiles over the flows, the other the three worst
-    and the three best flows."""
+    """Return the sections to print for `section`, so that the table is not too wide. Too many flows for one column each
+    give two tables. One table has sums and quantiles over the flows. The other has the three worst and the three best
+    flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -136,12 +135,12 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """HTML that places narrow figures side by side if the page is wide enough."""
+    """Return HTML that places narrow figures side by side if the page is wide enough."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """HTML of a figure; or, if the run has no data for it, HTML of the reason."""
+    """Return the HTML of a figure, or of the reason why the run has no data for it."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

@@ -10,11 +10,11 @@ from leowarp.base.units import SPEED
 
 
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Each rule of a plan that shapes the run's results, with its value in words.
+    """Return each rule of a plan that shapes the run's results, with its value in words.
 
-    document: The plan as TOML; its values are texts with units.
-    manifest: The run's manifest, for the kernel's version; empty if the run has no manifest yet.
-    Returns: list of (name, text). The rules of the medium come first, then queues, TCP, kernel and seed. Rules with a
+    document: The plan as TOML, whose values are texts with units.
+    manifest: The run's manifest, for the kernel's version, or an empty one.
+    Returns: list of (name, text). The rules of the medium come first. Queues, TCP, kernel and seed follow. Rules with a
         default that does not affect results (no loss, no ECN, packets of 1500 B) are left out.
     """
     # The rules are read from the plan's text, not from a `Plan`, so that each quantity is printed as written: 30 ms
@@ -67,13 +67,13 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""Sections of a plan whose links have queues. The word of a section names the section if a plan has several sections
-with queues."""
+"""The sections of a plan whose links have queues. Each section's word names it in a plan with several of these
+sections."""
 
 
 def _queues(document: dict[str, Any]) -> str:
-    """Text of the plan's queueing disciplines. Other settings of the link model are added if they are not the
-    default."""
+    """Return the text of the plan's queueing disciplines. Settings of the link model that are not the default are
+    added."""
     network = document.get("network", {})
     # An access link, a mobile channel and a measured path use no links of the sections `isl` and `ground`.
     own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
@@ -95,8 +95,8 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """The rules of an access link: profile, preset, and the values in the plan. A preset of the profile fills in values
-    that the scenario does not set, and the plan contains the resulting numbers."""
+    """Return the rules of an access link: profile, preset, and the values in the plan. The preset fills in values that
+    the scenario does not set."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -127,13 +127,13 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """Text of a link's queueing discipline; "" for a plain FIFO."""
+    """Return the text of a link's queueing discipline, or "" for a plain FIFO."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _switching(routing: dict[str, Any]) -> str:
-    """Text that says how nodes switch to new routes; "" if all nodes switch at once."""
+    """Return a text that says how nodes switch to new routes, or "" if all nodes switch at once."""
     if routing.get("update", "atomic") == "atomic":
         return ""
     return (
@@ -202,7 +202,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _acquisition(isl: dict[str, Any]) -> str:
-    """Text of the acquisition time of new links; "" if it is 0."""
+    """Return the text of the acquisition time of new links, or "" if it is 0."""
     if "acquisition" not in isl:
         return ""
     between = isl.get("acquisition_between_planes")
@@ -211,7 +211,7 @@ def _acquisition(isl: dict[str, Any]) -> str:
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """Text of the time for which a ground link is down after a handover; "" if it is 0."""
+    """Return the text of a ground link's gap after a handover, or "" if it is 0."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))
@@ -220,8 +220,8 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Text of `routing.margin`: a route stays on its path until another path is shorter by this margin; "" if it is
-    0."""
+    """Return the text of `routing.margin`, or "" if it is 0. A route stays on its path until another path is shorter by
+    this margin."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"
@@ -255,7 +255,7 @@ def _link_text(link: dict[str, Any]) -> str:
 
 
 def kernel_name(manifest: dict[str, Any]) -> str:
-    """Version of the guest's kernel, from the run's manifest."""
+    """Return the version of the guest's kernel, from the run's manifest."""
     kernel = manifest.get("kernel")
     if not isinstance(kernel, dict) or not kernel.get("linux_version"):
         return "not recorded"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Style of figures: sizes for two-column papers, colours for colour-blind readers and grey print, and files that are
+"""The style of figures: sizes for two-column papers, and colours for colour-blind readers and grey print. Files are
 identical for identical data.
 
 Figures are made without pyplot, so they need no display, change no global state, and have no side effect in a notebook.
@@ -27,33 +27,33 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 
 COLUMN_IN, PAGE_IN = 3.5, 7.16
-"""Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
+"""The widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette (2008) without its yellow. Readers with any common colour vision deficiency can distinguish
-the seven colours."""
+"""The palette of Okabe and Ito (2008) without its yellow. Readers with any common colour vision deficiency can
+distinguish the seven colours."""
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
                           (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
-"""Dash patterns that can be distinguished in grey print."""
+"""Dash patterns that readers can distinguish in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
-"""Style number of each of the reproduced study's three algorithms; it is the same in every figure."""
+"""The style number of each algorithm in the reproduced study. An algorithm has the same style in every figure."""
 
 CHANGE_COLOUR = "#CC79A7"
-"""Colour of the vertical lines at route changes: pink, as in the study's figures."""
+"""The colour of the vertical lines at route changes: pink, as in the study's figures."""
 
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
-"""Colours of the old path, of the new path, and of late or lost packets."""
+"""The colours of the old path, of the new path, and of late or lost packets."""
 
 LABEL_IN = 0.36
-"""Height in inches of tick labels and axis label below a panel: text of 6.5 and 7.5 points, and gaps."""
+"""The height of the tick labels and axis label below a panel, in inches. The text has 6.5 and 7.5 points."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""Formats of figures that are always made for a page. PDF and PNG are only made on request. Writing the SVG takes a
-quarter of a figure's processor time; a PNG would take another quarter. A PDF would take half of a figure's processor
-time, because a subset of the font is computed for each file."""
+"""The formats in which a page's figures are always made. PDF and PNG are only made on request. An SVG takes a quarter
+of a figure's processor time, and a PNG takes as much. A PDF takes half of the processor time, because each file has its
+own subset of the font."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -93,9 +93,9 @@ RC: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Context in which matplotlib uses its defaults and leowarp's settings, whatever the user's matplotlibrc contains.
+    """A context in which matplotlib uses its defaults and leowarp's settings. The user's matplotlibrc has no effect.
 
-    At the end of the context, the caller's settings are restored. A context inside another one has no effect.
+    The end of the context restores the caller's settings. A context inside another one has no effect.
     """
     if _BLOCKS:
         yield
@@ -112,7 +112,7 @@ def styled() -> Iterator[None]:
 
 
 _BLOCKS: list[Any] = []
-"""leowarp's settings while a `styled` context is active; empty otherwise."""
+"""The settings of leowarp while a `styled` context is active, otherwise an empty list."""
 
 
 class ShownFigure(Figure):
@@ -124,10 +124,10 @@ class ShownFigure(Figure):
 
 
 def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
-    """A figure as PNG for a notebook.
+    """Return a figure as a PNG for a notebook.
 
     Returns png: The image, in the resolution of `leowarp report --formats png`.
-    Returns size: `width` and `height` of the displayed image in CSS pixels (96 per inch).
+    Returns size: The `width` and `height` of the displayed image in CSS pixels (96 per inch).
     """
     file = io.BytesIO()
     with styled():
@@ -137,11 +137,11 @@ def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 
 
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
-    """An empty figure with the text `footer` at its bottom.
+    """Return an empty figure with the text `footer` at its bottom.
 
-    width_in, height_in: Size in inches; the width is `COLUMN_IN` or `PAGE_IN`.
-    footer: Rules that shape the results, printed in small type on as many lines as needed.
-    Returns: The figure with matplotlib's constrained layout, which moves panels until no label is cut off.
+    width_in, height_in: The size in inches. The width is `COLUMN_IN` or `PAGE_IN`.
+    footer: The rules that shape the results, in small type on as many lines as needed.
+    Returns: The figure. Matplotlib's constrained layout moves its panels until no label is cut off.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
     # The average width of a character of DejaVu Sans at 4.6 points is 0.034 in; digits and capitals are slightly wider.
@@ -158,8 +158,8 @@ def without_rules(figure: Figure) -> Iterator[str]:
     """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context value is the
     rules' text.
 
-    The figure becomes lower by the height of the rules, so its panels keep their size. The layout is computed again
-    when the figure is saved, and once more after the context has ended.
+    The figure loses the height of the rules, so its panels keep their size. The layout is computed when the figure is
+    saved, and once more after the context.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     room_in, height_in = _room_in(rules.get_text().count("\n") + 1), figure.get_figheight()
@@ -174,10 +174,10 @@ def without_rules(figure: Figure) -> Iterator[str]:
 
 
 RULES = "rules"
-"""Group id of the text at the bottom of a figure."""
+"""The group id of the text at the bottom of a figure."""
 
 PADS = {"w_pad": 0.03, "h_pad": 0.03}
-"""Padding of matplotlib's constrained layout, in inches."""
+"""The padding of matplotlib's constrained layout, in inches."""
 
 
 def _room_in(lines: int) -> float:
@@ -185,9 +185,9 @@ def _room_in(lines: int) -> float:
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Colour and dashes of the line with number `index`.
+    """Return the colour and dashes of the line with number `index`.
 
-    index: Number of the line, from 0. With seven colours and six patterns, styles repeat after 42 lines.
+    index: The number of the line, from 0. With seven colours and six patterns, styles repeat after 42 lines.
     Returns: dict with `color` and `linestyle`.
     """
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
@@ -196,8 +196,8 @@ def line_style(index: int) -> dict[str, Any]:
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
     """Draw pink vertical lines at route changes, behind the data.
 
-    instants_s: Positions of the lines on the axis, in s.
-    label: Name in the legend; all lines together have one entry.
+    instants_s: The positions of the lines on the axis, in s.
+    label: The name in the legend. All lines together have one entry.
     """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
@@ -209,9 +209,9 @@ def legend_below(
 ) -> Legend:  # fmt: skip
     """Add a legend below a panel, under its axis labels.
 
-    handles, names: Entries of the legend; by default all items of the panel that have a label.
-    has_label: Whether tick labels and an axis label are between panel and legend.
-    **look: Arguments of `Axes.legend`, such as ncols and fontsize.
+    handles, names: The entries of the legend. The default is all items of the panel that have a label.
+    has_label: Whether tick labels and an axis label are between the panel and the legend.
+    **look: The arguments of `Axes.legend`, such as ncols and fontsize.
     """
     # The distance between panel and legend is set in inches. If the distance were relative to the panel's height, the
     # legend would overlap the axis label of a low panel. The legend of a high panel would be far below the panel.
@@ -226,18 +226,18 @@ def legend_below(
 
 
 def highest_of(*panels: Axes) -> float:
-    """The largest value that any of the panels shows, in the units of their y axes.
+    """Return the largest y value that any of the panels shows.
 
-    Returns: The value. If no panel shows a value above 0, the function returns 1, because an axis needs a height.
+    Returns: The value, or 1 if no panel shows a value above 0, because an axis needs a height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
 def format_of(file: Path, option: str) -> str:
-    """The format of a figure's file, from the file's suffix.
+    """Return the format of a figure's file, from the file's suffix.
 
-    option: The command-line option that the message names, with which the user chose the file.
+    option: The command-line option with which the user chose the file. The message names it.
     Returns: "svg", "pdf" or "png".
     Raises ScenarioError if the format is none of `FORMATS`.
     """
@@ -249,28 +249,28 @@ def format_of(file: Path, option: str) -> str:
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:
-    """Write a figure in each of `formats`. Equal figures give identical files, because files contain no date and no
-    version, and the ids of an SVG are fixed.
+    """Write a figure in each of `formats`. Equal figures give identical files: a file contains no date and no version,
+    and the ids of an SVG are fixed.
 
     Parameters
     ----------
     figure : Figure
         The figure. `save` computes and fixes the layout of the figure.
     stem : path
-        Path of the file without its suffix.
+        The path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}
     description : str
-        Text for the metadata of an SVG or PNG.
+        The text for the metadata of an SVG or PNG.
 
     Returns
     -------
     paths : list of Path
-        Paths of the written files, in the order of the formats.
+        The paths of the written files, in the order of the formats.
 
     Raises
     ------
     LeowarpError
-        If one of the files is a symbolic link: leowarp never writes through links.
+        If a file is a symbolic link. leowarp never writes through links.
     """
     written = []
     metadata: dict[str, dict[str, Any]] = {

@@ -3,8 +3,8 @@
 
 `schema` defines the columns, `records` reads the guest's files, `convert` turns a whole output directory into tables,
 and `words` replaces numbers by words. `captures` computes the table `packets` from captures of other programs, and
-`manifest` records with which versions and at what cost a run was executed. Nothing in this package imports the guest:
-the code that checks a run does not depend on the code that executed it.
+`manifest` records with which versions and at what cost a run was executed. This package never imports the guest, so the
+check of a run does not depend on the code that executed it.
 
     table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
 """

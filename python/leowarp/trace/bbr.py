@@ -20,7 +20,7 @@ from leowarp.trace.schema.hosts import BBR_MODE
 BBR_CONTROLS = ("bbr", "bbr_handover")
 
 BBR_GAINS = ("bbr_pacing_gain", "bbr_cwnd_gain")
-"""Columns of `sockets` from which the mode is derived."""
+"""The columns of `sockets` from which the mode is derived."""
 
 _UNIT = 256  # BBR_UNIT of the kernel, by which the agent divides the gains
 _HIGH, _DRAIN = _UNIT * 2885 // 1000 + 1, _UNIT * 1000 // 2885  # bbr_high_gain, bbr_drain_gain
@@ -35,10 +35,10 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """The mode in each sample, from its gains. The modes are the keys of `hosts.BBR_MODES`.
+    """Return the mode in each sample, from its gains. The modes are the keys of `hosts.BBR_MODES`.
 
-    pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`, with
-        nan for null.
+    pacing_gain, cwnd_gain: float array of shape (n,). The values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`,
+        with nan for null.
     Returns: float array of shape (n,). The result is nan if a gain is unknown, or if the two gains match no mode or two
         modes. After a timeout, the pacing gain is 1 until the next ACK in both STARTUP and DRAIN, so the two modes
         cannot be distinguished.
@@ -50,9 +50,9 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
 
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
-    """The table `sockets` with BBR's mode (`hosts.BBR_MODE`, as a number) as an additional last column.
+    """Return the table `sockets` with BBR's mode (`hosts.BBR_MODE`, as a number) as an additional last column.
 
-    sockets: Any rows of the table, with the table's metadata, which contain the congestion control of each flow.
+    sockets: The rows, with the table's metadata, which contain the congestion control of each flow.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]

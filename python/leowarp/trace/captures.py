@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the table `packets` (packet truth) from captures at both ends of TCP connections.
 
-With this table, captures of a real path or of another emulator can be evaluated like a trace. For captures from
-leowarp's own guest, the result is an independent check of the agent's table.
+Captures of a real path or of another emulator can then be evaluated like a trace. For captures from leowarp's own
+guest, the result checks the agent's table independently.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ SYN, ACK = 0x02, 0x10
 def packets_from_captures(
     source: Path | str, destination: Path | str, *, clock_offset_ns: int = 0, start_ns: int | None = None
 ) -> pa.Table:
-    """Packet truth of the TCP connections that two captures have in common.
+    """Return the packet truth of the TCP connections that are in both captures.
 
-    source, destination: Captures at the host that opens the connections, and at the host that accepts them. Offloads
-        must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the two captures
-        contain different segments.
-    clock_offset_ns: Offset that is added to the destination's times to convert them to the source's clock. The captures
-        cannot show the offset, because they give only the sum of both one-way delays.
-    start_ns: Time on the source's clock that becomes 0; by default the time of the first segment of a connection.
-    Returns: Table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
-        captures do not contain them. If a packet seems to arrive before it was sent (because the offset is wrong), an
-        error is raised.
+    source, destination: The captures at the host that opens the connections, and at the host that accepts them.
+        Offloads must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the two
+        captures contain different segments.
+    clock_offset_ns: The offset that converts the destination's times to the source's clock, by addition. The captures
+        cannot show the offset, because they give only the sum of the two one-way delays.
+    start_ns: The time on the source's clock that becomes 0. The default is the time of the first segment of a
+        connection.
+    Returns: A table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
+        captures do not contain these values. An error is raised if a packet seems to arrive before it was sent, because
+        the offset is wrong.
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments are in only
     one of the captures.
 
-    A connection is identified by the addresses and ports of its two ends. If a connection with the same addresses and
-    ports is opened twice in a capture, it counts as one connection. Flows are numbered in the order of their first
-    segment at the source. The entry `flows` of the metadata contains the two ends of each connection.
+    The addresses and ports of its two ends identify a connection. A connection that is opened twice with the same
+    addresses and ports counts as one connection. The flows are numbered in the order of their first segment at the
+    source. The entry `flows` of the metadata contains the two ends of each connection.
     """
     # All segments are in memory, because a retransmission is recognised only by comparison with earlier segments.
     here, there = list(segments(source)), list(segments(destination))
@@ -73,8 +74,8 @@ def packets_from_captures(
 
 @dataclass
 class _Packet:
-    """A row of `packets` while it is computed. `seq` and `ack` are in bytes from the start of the stream, and times are
-    on the captures' clocks."""
+    """A row of the table `packets`. `seq` and `ack` are in bytes from the start of the stream, and times are on the
+    captures' clocks."""
 
     flow: int
     direction: int
@@ -96,13 +97,13 @@ Timed = list[tuple[Segment, int]]
 
 
 def _ends(segment: Segment) -> Ends:
-    """The two ends in a fixed order, so that a connection has the same key in both directions."""
+    """Return the two ends in a fixed order, so that both directions have the same key."""
     return frozenset((segment.source, segment.destination))
 
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
-    """Number of each connection, and the end that opened it. The opening end is the sender of the SYN; if no SYN was
-    captured, it is the sender of the first segment.
+    """Return the number of each connection, and the end that opened it. The opening end is the sender of the SYN, or of
+    the first segment if no SYN was captured.
 
     A SYN with ACK is an answer, so its receiver opened the connection.
     """
@@ -116,8 +117,8 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Sequence number of the first payload byte of the stream. The first payload byte follows the SYN; if no SYN was
-    captured, it is the first captured byte."""
+    """Return the sequence number of the first payload byte of the stream. The first payload byte follows the SYN.
+    Without a SYN, it is the first captured byte."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -125,8 +126,8 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each sent segment, with the time of its arrival or None. The arrival is the first one with the same bytes, at or
-    after the sending time, that no other segment has.
+    """Return each sent segment with the time of its arrival or None. The arrival is the first unused segment with the
+    same bytes, at or after the sending time.
 
     Raises TraceError if segments arrived before they were sent, or if there are over 20 segments and more than half of
     them are missing at the other end.
@@ -162,8 +163,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
-    """Fields by which a segment is recognised in the other capture: the header fields that routers do not change, and
-    the IP identification."""
+    """Return the fields that identify a segment in the other capture. Routers do not change these fields."""
     # The IP identification is included because Linux increments it for each packet of a connection. Without the
     # identification, a segment and its retransmission could not be distinguished.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
@@ -172,13 +172,13 @@ def _same(segment: Segment) -> tuple[int, ...]:
 def _direction(
     flow: int, direction: int, pairs: list[tuple[Segment, int, int | None]], base: tuple[int | None, int | None]
 ) -> list[_Packet]:
-    """Packets of one direction in the order of sending, each with its arrival or loss.
+    """Return the packets of one direction in the order of sending, each with its arrival or loss.
 
-    flow, direction: Values for the rows. The direction is 0 from the end that opened the connection, and 1 towards this
-        end.
+    flow, direction: The values for the rows. Direction 0 starts at the end that opened the connection. Direction 1 goes
+        towards this end.
     pairs: The result of `_matched`.
-    base: (int or None, int or None). Sequence numbers of the first payload byte in this direction, and in the other
-        direction (whose bytes this direction acknowledges).
+    base: (int or None, int or None). The sequence numbers of the first payload byte in this direction and in the other
+        direction, whose bytes this direction acknowledges.
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
@@ -207,12 +207,11 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals.
-    The counted arrivals begin with the first arrival of a packet that was sent later, and end before the late packet. A
-    retransmission is never late itself, but it may make other packets late.
+    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals
+    before its own. Counting starts at the first arrival of a packet that was sent later. A retransmission is never
+    late, but it may make other packets late.
 
-    Late packets and extents are those of RFC 4737, provided that no retransmission and no packet without payload
-    overtakes other packets.
+    Lateness and extents follow RFC 4737 if no retransmission and no packet without payload overtakes other packets.
 
     rows: list of _Packet. The packets are in the order of sending.
     """
@@ -233,8 +232,8 @@ def _judge_order(rows: list[_Packet]) -> None:
 
 @dataclass
 class _Unwrapped:
-    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream. Successive results differ by at most
-    2^31."""
+    """A converter from sequence numbers modulo 2^32 to bytes from the start of the stream. Successive results differ by
+    at most 2^31."""
 
     base: int | None
     last: int = 0
@@ -251,7 +250,7 @@ class _Unwrapped:
 
 @dataclass
 class _Ranges:
-    """Disjoint half-open ranges of byte positions, sorted."""
+    """The disjoint half-open ranges of byte positions, sorted."""
 
     begins: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -266,13 +265,14 @@ class _Ranges:
         self.begins[first:last], self.ends[first:last] = [begin], [end]
 
     def holds(self, begin: int, end: int) -> bool:
-        """Whether a range is completely contained in one of the ranges."""
+        """Return whether one of the ranges contains a whole range."""
         at = bisect.bisect_right(self.begins, begin) - 1
         return at >= 0 and self.ends[at] >= end
 
 
 def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int, tuple[bytes, int]]]) -> pa.Table:
-    """The rows as an Arrow table, with times relative to `zero_ns`. Columns that captures do not show are null."""
+    """Return the rows as an Arrow table, with times relative to `zero_ns`. Columns that captures do not show are
+    null."""
     values = {
         "flow": [row.flow for row in rows],
         "direction": [row.direction for row in rows],

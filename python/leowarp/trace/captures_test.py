@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of packet truth that is computed from captures at both ends: packets with known outcomes, RFC 4737's own
-examples, and damaged files."""
+"""Tests packet truth from captures at both ends: packets with known outcomes, RFC 4737's own examples, and damaged
+files."""
 
 import struct
 

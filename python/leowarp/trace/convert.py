@@ -26,17 +26,17 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""Tables that do not exist if the guest does not capture packets at its hosts (`observe.truth = false`)."""
+"""The tables that need packet capture at the guest's hosts. With `observe.truth = false` they do not exist."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
-    """Write the guest's output as Parquet into `target`. The result is the number of rows of each table.
+    """Write the guest's output as Parquet into `target`, and return the number of rows of each table.
 
     output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
-    target: `30-trace/` of a run directory, which is created if it does not exist.
-    setup: The guest's `in/setup.json`. The file `setup.json` contains the names of hosts, flows and link directions for
-        the tables' metadata. The file's key `observe` says what the guest records. If something was not observed, its
-        table is not written at all: an empty table would mean that nothing happened.
+    target: The directory `30-trace/` of a run, which is created if it does not exist.
+    setup: The guest's `in/setup.json`. The file names the hosts, flows and link directions for the tables' metadata.
+        The file's key `observe` says what the guest records. A table that was not observed is not written: an empty
+        table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """
@@ -62,10 +62,10 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
-    """The tables of a guest's output directory by name, with the content that `convert` would write. No file is
+    """Return the tables of a guest's output directory by name, with the content that `convert` would write. No file is
     written.
 
-    Use this function for many small runs of which only the summary is needed:
+    The function suits many small runs of which only the summary is needed:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
@@ -84,8 +84,8 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
 
 @dataclass(frozen=True)
 class _Recorded:
-    """Record files of an output directory with the number of rows that the agent announced for each; metadata for all
-    tables; and the measurements of programs, if there are any."""
+    """The record files of an output directory with their announced rows, the tables' metadata, and the programs'
+    measurements."""
 
     files: list[tuple[RecordFile, int | None]]
     metadata: dict[str, object]
@@ -97,8 +97,7 @@ class _Recorded:
 
 
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
-    """Read the headers of all record files of an output directory, and the metadata of their tables. The records
-    themselves are not read.
+    """Read the headers of all record files of an output directory, and the metadata of their tables.
 
     Raises TraceError: For the same reasons as `convert`.
     """
@@ -142,9 +141,9 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
 
 
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
-    """Names of the tables that a run does not have, according to `observe` in its `setup.json`.
+    """Return the names of the tables that a run lacks, according to `observe` in its `setup.json`.
 
-    observe: `truth` (bool) and `queues_ns` (int or None) from the guest's input.
+    observe: The values `truth` (bool) and `queues_ns` (int or None) from the guest's input.
 
     >>> sorted(not_observed({"truth": True, "queues_ns": None}))
     ['links']
@@ -157,7 +156,7 @@ def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
-    """Raise an error if the number of records in a file differs from the number that the agent wrote to `end.json`."""
+    """Raise an error if a file has another number of records than `end.json` announces."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
@@ -166,11 +165,11 @@ def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
 
 
 def read(trace: Path | str, table: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-    """One table of a run's `30-trace/` directory.
+    """Read one table of a run's `30-trace/` directory.
 
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
-    columns, filters: As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows.
+    columns, filters: The columns to read and the conditions on rows, as in `pyarrow.parquet.read_table`.
     Raises TraceError if the table does not exist or was not observed, or if its file is damaged or has columns of other
     types.
     """
@@ -189,8 +188,8 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
-    """Raises TraceError if the values of a column are of another kind than in its schema, or if a required value is
-    missing.
+    """Check the types of a table's columns. Raises TraceError if a column has another kind of values than its schema,
+    or lacks a required value.
 
     An older version may have written integers of another width. Columns that the schema does not contain are not
     checked.
@@ -213,7 +212,8 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """Kind of a column's values: number, text, a list of numbers or texts, or otherwise Arrow's name of the type."""
+    """Return the kind of a column's values: number, text, a list of numbers or texts, or otherwise Arrow's name of the
+    type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     # Integers and floats of all widths are one kind, because an older version may have written another width.
@@ -227,8 +227,8 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
-    """Content of `end.json`, which the agent writes last. A run without this file, or without the key `ok` in it, is
-    incomplete."""
+    """Return the content of `end.json`, which the agent writes last. A run is incomplete without this file, or without
+    the key `ok` in it."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text(encoding="utf-8"))
@@ -256,11 +256,11 @@ def _setup(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
-    """Names of directions, hosts and flows, taken from the guest's input.
+    """Return the names of directions, hosts and flows, from the guest's input.
 
     Returns: dict with `directions`: [sender, receiver, kind of link], two entries per link, in the order of the
-        kernel's numbers. `hosts`: names in the order of host numbers. `flows`: kind, source, destination and congestion
-        control of each flow.
+        kernel's numbers. `hosts`: the names in the order of host numbers. `flows`: the kind, source, destination and
+        congestion control of each flow.
     """
     try:
         nodes = [node["name"] for node in given["nodes"]]
@@ -286,8 +286,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """The agent's records about programs: how each program ended, and which connections it had. Each connection is a
-    flow, and the numbers of these flows follow those of the planned flows."""
+    """Return the agent's records about programs: how each program ended, and its connections. Each connection is a
+    flow. The numbers of these flows follow the planned flows."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the conversion of the guest's output directory to `30-trace/`: only a complete directory is accepted, and
-names are kept."""
+"""Tests the conversion of the guest's output directory to `30-trace/`: only a complete directory is accepted, and names
+are kept."""
 
 import json
 

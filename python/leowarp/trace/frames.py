@@ -9,18 +9,18 @@ import pandas as pd
 import pyarrow as pa
 
 _TEXT = pd.Series(dtype="str").dtype
-"""pandas' type of text columns: `object` in pandas 2, and `str` in pandas 3."""
+"""The pandas type of text columns: `object` in pandas 2, and `str` in pandas 3."""
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """A table as a pandas data frame. The column types depend on the schema, not on the data.
+    """Return a table as a pandas data frame.
 
     Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
     pandas' `boolean`. If `units` is true, `frame.attrs["units"]` has the unit of each column. pandas copies this
-    dictionary with every selection, which takes a fifth of the computing time of a small run's metrics.
+    dictionary with every selection, which takes a fifth of the time of a small run's metrics.
 
     units: Whether the units are attached.
-    Returns: Data frame with the same columns in the same order, and an index from 0.
+    Returns: A data frame with the same columns in the same order, and an index from 0.
     """
     frame = pd.DataFrame({field.name: values_of(table.column(field.name), field) for field in table.schema})
     if units:
@@ -29,7 +29,7 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 
 def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
-    """The values of a column as `data_frame` has them."""
+    """Return the values of a column as `data_frame` has them."""
     if field.nullable and pa.types.is_integer(field.type):
         # Arrow's own cast is not used, because it rejects integers that float64 cannot represent exactly. Byte counters
         # can have such values.
@@ -45,7 +45,8 @@ def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
 
 
 def counted_frame(table: pa.Table) -> pd.DataFrame:
-    """A table for computations: counts are integers, missing values are `pd.NA`, and dictionaries are categorical."""
+    """Return a table for computations: counts are integers, missing values are `pd.NA`, and dictionaries are
+    categorical."""
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that iperf3 reports about its own test (the standard output of the client of `iperf3 -J`), as rows of the
-table `measures`.
+"""Read the results of iperf3's own test (the standard output of the client of `iperf3 -J`) as rows of the table
+`measures`.
 
-An output of iperf3 is recognised by its beginning. The program's command is not used to recognise iperf3, because the
-command may be a shell that starts it. Field names are those of iperf 3.12 and later (`iperf_json_start`,
-`iperf_print_results` in src/iperf_api.c). Results that a version of iperf3 or a protocol does not have are left out.
+The beginning of an output identifies iperf3. The program's command does not, because it may be a shell that starts
+iperf3. The field names are from iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c).
+Results that a version of iperf3 or a protocol does not have are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.base.errors import TraceError
 
 KIND = "iperf3"
 CLIENT = 0
-"""Value of the column `role` for a client."""
+"""The value of the column `role` for a client."""
 MOST_BYTES = 64 << 20
 _HEAD_BYTES = 1 << 16
 _BEGINNING = re.compile(r'\s*\{\s*"start":\s*\{')
@@ -29,9 +29,9 @@ _SECONDS = re.compile(r'"timesecs":\s*(\d+)')
 
 
 def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
-    """Flow, file and text of each client's standard output that is JSON of iperf3; the JSON may be cut off.
+    """Yield the flow, file and text of each client's standard output that is JSON of iperf3. The JSON may be cut off.
 
-    output: The guest's `out/`; the files are `programs/<flow>/client/stdout`.
+    output: The guest's `out/`, with files `programs/<flow>/client/stdout`.
     Raises TraceError if a file that begins like JSON of iperf3 cannot be read.
     """
     for path in sorted(output.glob("programs/*/client/stdout")):
@@ -45,7 +45,7 @@ def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
 
 
 def line_of(path: Path, text: str) -> dict[str, Any]:
-    """The results of a test, in the form of a line of `measures.jsonl`.
+    """Return the results of a test, in the form of a line of `measures.jsonl`.
 
     Returns: `kind`, `start_ns` (from iperf3, which gives whole seconds of the real-time clock), and the results
         `protocol`, `sent_bytes`, `received_bytes`, `sent_bps`, `received_bps`, `retransmits`, `jitter_ms`,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the conversion of iperf3 -J's output to a row of the table `measures`."""
+"""Tests the conversion of iperf3 -J's output to a row of the table `measures`."""
 
 import json
 
@@ -19,7 +19,7 @@ UDP = TCP | {"sum": {"jitter_ms": 0.25, "lost_packets": 4, "packets": 90}}
 
 
 def row_of(folder, said):
-    """The only row of the table `measures`, from this standard output of a client; None if there is no table."""
+    """Return the only row of the table `measures` from this standard output of a client, or None without a table."""
     client = folder / "programs" / "1" / "client"
     client.mkdir(parents=True)
     (client / "stdout").write_text(said if isinstance(said, str) else json.dumps(said, indent="\t"))

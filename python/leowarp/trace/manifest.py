@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json`: versions of everything that computed a run, the machine, the costs, warnings, and the sha256 of each
-file."""
+"""Write `manifest.json`: the versions of everything that computed a run, the machine, the costs, the warnings, and the
+files' sha256."""
 
 from __future__ import annotations
 
@@ -35,13 +35,11 @@ def write_manifest(
     warnings: Iterable[str],
     costs: dict[str, Any],
 ) -> None:
-    """Write `manifest.json` of a run directory.
+    """Write the `manifest.json` of a run directory.
 
-    directory: The run directory. The sha256 of each file is recorded, except for the manifest itself and the mark
-        INCOMPLETE.
-    kernel, agent: Source, version, config and hashes of the guest's kernel and agent, as the package `guest` returns
-        them.
-    warnings: All points to check before the results are trusted. Equal warnings are written once.
+    directory: The run directory. The manifest lists the sha256 of each file, except for itself and the mark INCOMPLETE.
+    kernel, agent: The source, version, config and hashes of the guest's kernel and agent, from the package `guest`.
+    warnings: All points to check before a reader trusts the results. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
     `host` and `costs` differ between machines and runs, but do not affect `30-trace/`.
@@ -68,14 +66,14 @@ def write_manifest(
 
 @contextmanager
 def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[None]:
-    """`with relisted(path):` updates the manifest of a complete run after files were written to its directory. Files
-    that are written within the block get their new sha256; the entries of all other files stay.
+    """Update the manifest of a complete run after a `with` block wrote files to its directory. Files that the block
+    writes get their new sha256. The entries of all other files stay.
 
-    If somebody changed a file that is not written within the block, the file still differs from its recorded sha256.
+    A file that somebody changed outside the block still differs from its recorded sha256.
 
-    directory: A run directory. If the directory has no manifest, none is written.
-    pages: For each page, the settings with which it was drawn (the entry `drawn` of the manifest). Settings of pages
-        that are not written within the `with` block are not recorded.
+    directory: A run directory. Without a manifest in the directory, none is written.
+    pages: The settings with which each page was drawn (the entry `drawn` of the manifest). Settings of pages that the
+        block does not write are not recorded.
     Raises TraceError if the manifest does not have leowarp's format.
     """
     before = _states(directory)
@@ -91,8 +89,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The manifest with the new hashes of the written files. If a version of leowarp other than the run's own wrote
-    these files, the manifest also records this version."""
+    """Write the manifest with the new hashes of the written files. The manifest also names the version of leowarp that
+    wrote these files, if another version made the run."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {
@@ -109,7 +107,7 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """Files that other versions than the run's wrote. There is one entry per version, with the files that this version
+    """Return the files that other versions than the run's wrote. Each version has one entry, with the files that it
     wrote last."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
@@ -121,14 +119,13 @@ def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any
 
 
 def maker() -> dict[str, Any]:
-    """The software in use, which computes numbers and draws pages: leowarp's version, the hash of its code, and
-    versions of libraries."""
+    """Return the software in use: leowarp's version, the hash of its code, and the versions of libraries."""
     return {"leowarp_version": VERSION, "package_sha256": sources()["package_sha256"], "python": library_versions()}
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The software that computed a run or one file of the run, in the form that `maker` returns. A value that the
-    manifest lacks is None.
+    """Return the software that computed a run or one of its files, in the form of `maker`. A value that the manifest
+    lacks is None.
 
     content: A manifest, or an entry of its list `later`.
     """
@@ -137,32 +134,32 @@ def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, A
 
 
 def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
-    """Whether the leowarp in use computed a run, or its file `name`; versions of libraries are ignored."""
+    """Return whether the leowarp in use computed a run, or its file `name`. The versions of libraries are ignored."""
     made, here = maker_of(content, name), maker()
     return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
 
 def files_of_run(directory: Path) -> dict[str, str]:
-    """The sha256 of each file of a run directory that the manifest lists, by relative name."""
+    """Return the sha256 of each listed file of a run directory, by relative name."""
     return sha256_of_files(directory, _listed(directory))
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists. The mark INCOMPLETE, the guest's working files, and incomplete files
-    are not listed.
+    """Return the names of the files that a manifest lists. The mark INCOMPLETE, the guest's working files, and
+    incomplete files are not listed.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
 
 def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """Inode, size and modification time of each file, by which a change is detected."""
+    """Return the inode, size and modification time of each file, which show whether it has changed."""
     stats = {name: (directory / name).stat() for name in _listed(directory)}
     return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that affect results."""
+    """Return the versions of Python and of the libraries that affect results."""
     return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
 
 
@@ -174,10 +171,10 @@ def _version(library: str) -> str:
 
 
 def host_facts() -> dict[str, Any]:
-    """Facts about the machine, which are needed to compare costs. A value that is not available is null.
+    """Return facts about the machine, which are needed to compare costs. A value that is not available is null.
 
     Returns: `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
-        `host_kernel`, `machine`. Names of hosts and users are not included.
+        `host_kernel`, `machine`. The names of hosts and users are not included.
     """
     # The load is recorded, because on a busy machine the real time says little about the run.
     load_1min, _, _ = os.getloadavg()
@@ -194,22 +191,22 @@ def host_facts() -> dict[str, Any]:
 
 
 class Stopwatch:
-    """Measures the real time and the CPU time of this process, from its creation on."""
+    """A stopwatch for the real time and the CPU time of this process, from its creation on."""
 
     def __init__(self) -> None:
         self._wall = time.monotonic()
         self._own = _own_cpu_s()
 
     def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
-        """Cost of a run so far. `cpu_s` is the CPU time of the guest plus that of this process.
+        """Return the cost of a run so far. `cpu_s` is the CPU time of the guest plus the CPU time of this process.
 
-        The guest measures its own CPU time. The rusage of leowarp's process would not include guest processes for which
+        The guest measures its own CPU time. The rusage of leowarp's process does not include guest processes for which
         the kernel program never waits.
 
-        virtual_s: Duration of the run in virtual time.
-        guest_cpu_s: CPU time of the kernel program and of the guest's processes.
-        peak_memory_bytes: Largest resident size of the kernel program in bytes.
-        Returns: Real time and CPU time in s, rounded to the millisecond, and memory in bytes.
+        virtual_s: The duration of the run in virtual time, in s.
+        guest_cpu_s: The CPU time of the kernel program and of the guest's processes, in s.
+        peak_memory_bytes: The largest resident size of the kernel program in bytes.
+        Returns: The real time and CPU time in s, rounded to the millisecond, and the memory in bytes.
         """
         host = _own_cpu_s() - self._own
         return {
@@ -223,7 +220,7 @@ class Stopwatch:
 
 
 def _own_cpu_s() -> float:
-    """CPU seconds that this process has used so far, in user mode and in the kernel."""
+    """Return the CPU seconds of this process so far, in user mode and in the kernel."""
     # RUSAGE_CHILDREN is not used: the guest measures its own processes, and the time of a compiler is not a cost of the
     # run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -231,7 +228,7 @@ def _own_cpu_s() -> float:
 
 
 def _first_value(path: str, key: str) -> str | None:
-    """The value of the first line `key : value` with this key in a file of /proc."""
+    """Return the value of the first line `key : value` with this key in a file of /proc."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -245,5 +242,5 @@ def _first_value(path: str, key: str) -> str | None:
 
 
 def _number(text: str | None) -> int | None:
-    """The number at the beginning of a text such as "16374876 kB"."""
+    """Return the number at the beginning of a text, for example of "16374876 kB"."""
     return None if text is None else int(text.split()[0])

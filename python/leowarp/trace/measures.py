@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that programs in the guest report about themselves. The lines of `measures.jsonl` in the programs'
-directory `{run_dir}` become the table `measures`.
+"""Read the measurements that programs in the guest report about themselves. The lines of `measures.jsonl` in the
+programs' directory `{run_dir}` become the table `measures`.
 
 Each line is a JSON object. The object must contain `kind` and `start_ns`. Values for which the table has no column go
 into the column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date
@@ -26,8 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""Largest accepted size of a file, which is some 400,000 lines. Files can be larger only if a flow sets `storage` to
-more than its default of 64 MiB."""
+"""The largest accepted size of a file, which is some 400,000 lines. Larger files need a flow with a `storage` above its
+default of 64 MiB."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),
@@ -38,10 +38,10 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "stall": (),
     "frame": ("number",),
 }
-"""Kinds that metrics use, each with the fields that a line must have besides `kind` and `start_ns`."""
+"""The kinds that metrics use, each with the required fields of a line besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""Times up to this long after the run's end are accepted, because programs are ended some ms after the run."""
+"""The accepted time after the run's end, because programs are ended some ms after the run."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")
@@ -50,15 +50,16 @@ _HINT = 'a line is {"kind": "transaction", "start_ns": 946684810000000000, "end_
 
 
 def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
-    """The table `measures` of a guest's output directory. None if no program wrote `measures.jsonl` or iperf3's JSON.
+    """Return the table `measures` of a guest's output directory. The result is None if no program wrote
+    `measures.jsonl` or iperf3's JSON.
 
-    output: The guest's `out/`; the files are `programs/<flow>/<role>/files/measures.jsonl`.
-    end: Content of `end.json`: `start_realtime_ns` is the run's start on the programs' clock, and `virtual_ns` its
+    output: The guest's `out/`, with files `programs/<flow>/<role>/files/measures.jsonl`.
+    end: The content of `end.json`: `start_realtime_ns` is the run's start on the programs' clock, and `virtual_ns` its
         duration.
-    Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. The table lacks the metadata of the
+    Returns: A table with the columns of `MEASURES`, sorted by flow, role and line. The table has no metadata of the
         run.
     Raises TraceError if a file cannot be read, or a line is no JSON object, lacks a field of its kind, or has an
-    impossible value; the message has file and line.
+    impossible value. The message has file and line.
     """
     files, tests = sorted(_files(output)), list(iperf3.tests_of(output))
     if not files and not tests:
@@ -83,7 +84,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 
 
 def write_measures(table: pa.Table, target: Path) -> None:
-    """Write the table as Parquet. Equal tables and metadata give identical files, and the file is written atomically.
+    """Write the table as Parquet. Equal tables and metadata give identical files, and the write is atomic.
 
     Raises OSError if the file cannot be written.
     """
@@ -114,7 +115,7 @@ def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Itera
 
 
 def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
-    """A line as a row of the table. Raises ValueError with a text that says what is wrong."""
+    """Return a line as a row of the table. Raises ValueError with a text that says what is wrong."""
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -158,7 +159,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _in_run(key: str, value_ns: int, start_ns: int, end_ns: int) -> int:
-    """An instant of the real-time clock, converted to ns since the start of the run."""
+    """Convert an instant of the real-time clock to ns since the start of the run."""
     t_ns = value_ns - start_ns
     if not 0 <= t_ns <= end_ns + _LATEST_NS:
         raise ValueError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the conversion of lines of `measures.jsonl` to the table `measures`. An error message contains the line
+"""Tests the conversion of lines of `measures.jsonl` to the table `measures`. An error message must contain the line
 number."""
 
 import json

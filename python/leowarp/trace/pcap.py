@@ -18,12 +18,12 @@ from leowarp.base.errors import TraceError
 class Segment:
     """A TCP segment in a capture.
 
-    t_ns: Time on the capture's own clock, in the resolution of the file.
-    source, destination: (bytes, int). Address in network byte order (4 or 16 bytes), and port.
-    seq, ack, flags: Values of the TCP header (RFC 9293, 3.1).
-    len_bytes: Length of the payload, computed from the lengths in the headers. Bytes that the capture does not contain
-        because of its snap length are included.
-    ip_id: Identification of IPv4; 0 for IPv6, which has none.
+    t_ns: The time on the capture's own clock, in the resolution of the file.
+    source, destination: (bytes, int). The address in network byte order (4 or 16 bytes), and the port.
+    seq, ack, flags: The values of the TCP header (RFC 9293, 3.1).
+    len_bytes: The length of the payload, computed from the lengths in the headers. Bytes beyond the capture's snap
+        length count.
+    ip_id: The identification of IPv4, or 0 for IPv6, which has none.
     """
 
     t_ns: int
@@ -37,7 +37,7 @@ class Segment:
 
 
 def segments(path: Path | str) -> Iterator[Segment]:
-    """The TCP segments of a capture, in the order of the file. Packets without TCP are skipped.
+    """Yield the TCP segments of a capture, in the order of the file. Packets without TCP are skipped.
 
     Raises TraceError if the file is not a capture, is cut off, or has an unknown link layer. The message names the
         file.
@@ -63,12 +63,11 @@ def segments(path: Path | str) -> Iterator[Segment]:
 
 
 class _MalformedError(Exception):
-    """The content of the file contradicts its format."""
+    """An error for a file whose content contradicts its format."""
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Time (ns), link type and bytes of each captured frame, in the order of the file; the file may be pcap or
-    pcapng."""
+    """Yield the time (ns), link type and bytes of each captured frame of a pcap or pcapng file."""
     magic = content[:4]
     # The type of a section header is a palindrome (0A 0D 0D 0A), so both byte orders give the same bytes.
     if magic == _SECTION.to_bytes(4, "little"):
@@ -80,11 +79,11 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcap file. The file has a header of 24 bytes, followed by records, each with a header of 16 bytes and
-    the captured bytes.
+    """Yield the frames of a pcap file. The file has a header of 24 bytes. Each record has a header of 16 bytes and the
+    captured bytes.
 
-    `order` is the character of the module `struct` for the byte order, and `unit_ns` is the unit of the fraction of a
-    second in ns. The caller derives `order` and `unit_ns` from the magic number.
+    `order` is the byte order as a character of the module `struct`. `unit_ns` is the unit of the fraction of a second
+    in ns.
     """
     # The upper 16 bits of the field also contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
@@ -97,7 +96,8 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcapng file. Sections of the file may differ in byte order, and each section has its own interfaces.
+    """Yield the frames of a pcapng file. The sections may differ in byte order, and each section has its own
+    interfaces.
 
     Blocks of other types (names, statistics, and simple packets, which have no time) are skipped.
     """
@@ -132,7 +132,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _interface(order: str, body: bytes) -> tuple[int, int, int]:
-    """Link type of an interface, clock ticks per second, and offset of the clock in seconds.
+    """Return the link type of an interface, its clock ticks per second, and the offset of its clock in seconds.
 
     Raises _MalformedError if an option extends beyond the block.
     """
@@ -155,7 +155,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
-    """The TCP segment in a frame. None if the frame contains no TCP, or only a later fragment of an IP packet.
+    """Return the TCP segment in a frame, or None without TCP or for a later fragment of an IP packet.
 
     The length of the payload is the total length minus the lengths of both headers (RFC 791, 3.1; RFC 8200, 3; RFC
     9293, 3.1). Packets with IPv6 extension headers are skipped.
@@ -196,7 +196,7 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
 
 
 def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
-    """The IP packet in a frame. None if the frame contains no IP packet."""
+    """Return the IP packet in a frame, or None."""
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
@@ -217,7 +217,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
 
 
 def _slice(content: bytes, at: int, length: int) -> bytes:
-    """`length` bytes of the file from position `at` on; raises _MalformedError if the file is shorter."""
+    """Return `length` bytes of the file from position `at`. Raises _MalformedError if the file is shorter."""
     if at + length > len(content):
         raise _MalformedError(f"it ends at byte {len(content)}, inside a packet that reaches to {at + length}")
     return content[at : at + length]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the user's own programs wrote for other tools to read: keys of TLS connections, and qlogs."""
+"""Find the files that the user's own programs wrote for other tools: keys of TLS connections, and qlogs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _QLOG = (".qlog", ".sqlog")
 
 
 def program_logs(directory: Path) -> dict[str, list[str]]:
-    """TLS key logs and qlogs among the files of a run directory.
+    """Return the TLS key logs and qlogs among the files of a run directory.
 
-    A TLS key log is recognised by its first line, whatever the name of the file. A qlog is recognised by the suffix of
-    its name.
+    The first line identifies a TLS key log, whatever the name of the file. The suffix of the name identifies a qlog.
 
-    Returns: Sorted names relative to the directory, under the keys `tls_keys` and `qlog`, both of which always exist.
+    Returns: The sorted names relative to the directory, under the keys `tls_keys` and `qlog`, which always exist.
     """
     files = sorted(path for path in (directory / PROGRAMS).rglob("*") if path.is_file() and not path.is_symlink())
     kinds = {

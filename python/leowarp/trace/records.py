@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the guest's record files (`out/*.rec`), check them, and write them as Parquet.
 
-A file has four parts: the bytes `LEOWARP1`; the length of the header as a u32; the header; and the records, packed and
+A file has four parts: the bytes `LEOWARP1`, the length of the header as a u32, the header, and the records, packed and
 little-endian. The header is JSON, padded with blanks so that the records start at a multiple of 8. See
 design/interfaces.md, section 5.
 """
@@ -29,11 +29,12 @@ from leowarp.trace.schema.columns import Column, Kind, TableSchema
 class RecordFile:
     """The checked header of a record file.
 
-    dtype: structured dtype. Type of one record, with the fields in the order of the file.
-    offset: Byte at which the first record begins.
-    rows: Number of complete records.
+    dtype: structured dtype. The type of a record, with the fields in the order of the file.
+    offset: The byte at which the first record begins.
+    rows: The number of complete records.
     extra: All other keys of the header, such as `names`.
-    unknown: Columns that a newer agent writes and that the schema does not contain. The table includes unknown columns.
+    unknown: The columns that a newer agent writes and that the schema does not contain. The table includes unknown
+        columns.
     """
 
     path: Path
@@ -46,7 +47,7 @@ class RecordFile:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Columns of the table: first those of the schema, then those that only the file has."""
+        """Return the columns of the table, with the schema's columns before the file's own."""
         return self.table.columns + self.unknown
 
 
@@ -55,7 +56,7 @@ def open_records(path: Path | str) -> RecordFile:
 
     Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names
         the file.
-    Returns: The header; no record is read yet.
+    Returns: The header. No record is read yet.
     """
     path = Path(path)
     try:
@@ -95,13 +96,14 @@ def open_records(path: Path | str) -> RecordFile:
 
 
 def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
-    """The records of the file as Arrow batches of at most `rows` rows. A value that means "missing" in a record becomes
-    null.
+    """Yield the records of the file as Arrow batches of at most `rows` rows. A value that means "missing" in a record
+    becomes null.
 
     Raises TraceError if the file became shorter, or a value is missing where none may be, is no boolean, or does
         not fit.
-    rows: The default, 2^18, is the size of a row group in the written file.
-    Yields: Batches with the columns in the order of the schema. Columns that the schema does not contain come last.
+    rows: The maximum length of a batch. The default, 2^18, is the size of a row group in the written file.
+    Yields: The batches, with the columns in the order of the schema. Columns that the schema does not contain come
+        last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -129,8 +131,8 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
     """Read a whole record file as an Arrow table.
 
     Raises TraceError: The errors of `open_records` and `batches`.
-    metadata: Entries of the table's metadata, in addition to its name, version and description. Values are written as
-        JSON.
+    metadata: The entries of the table's metadata, in addition to its name, version and description. Values are written
+        as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata of the run are
@@ -142,13 +144,13 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
 def write_parquet(
     source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
 ) -> int:
-    """Write a record file as Parquet. The result is the number of rows.
+    """Write a record file as Parquet, and return the number of rows.
 
-    Equal records and metadata give an identical file: the writer's options are fixed, and the file contains neither the
-    time nor the machine. Only one row group is in memory at a time, however long the file is.
+    Equal records and metadata give an identical file, because the writer's options are fixed and no time is written.
+    Only one row group is in memory at a time.
 
-    target: File to write. The file is written atomically: a file with the suffix `.partial` in the same directory is
-        written first and then renamed.
+    target: The file to write. The write is atomic: a file with the suffix `.partial` in the same directory is renamed
+        at the end.
     metadata: As in `read_records`.
     Raises TraceError: The errors of `open_records` and `batches`.
     """
@@ -165,13 +167,13 @@ def write_parquet(
 
 
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
-    """The table that a header names, the dtype of its records, and the columns that are not in the schema.
+    """Return the table that a header names, the dtype of its records, and the columns outside the schema.
 
     Columns may have any order and integer width. A unit that differs from the schema's unit is an error, because
-    numbers would be misread (design/interfaces.md, section 5).
+    readers would misread the numbers (design/interfaces.md, section 5).
 
-    Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing;
-    or if the fields do not add up to the length of a record.
+    Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing.
+    The fields must add up to the length of a record.
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")
@@ -217,7 +219,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
-    """A column of a chunk of records, as an Arrow array with the type of the schema. `first_row` is the number of the
+    """Return a column of a chunk of records as an Arrow array with the schema's type. `first_row` is the number of the
     chunk's first record, for messages.
 
     Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
@@ -262,14 +264,14 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
 
 
 def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa.Schema:
-    """The schema of the table, including the columns that only this file has."""
+    """Return the schema of the table, with the columns that only this file has."""
     known = records.table.arrow(metadata)
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 
 
 def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
-    """Options of the Parquet writer. All options that affect the bytes are fixed, so that equal records give identical
-    files."""
+    """Return the options of the Parquet writer. All options that affect the bytes are fixed, so equal records give
+    identical files."""
     return {
         "compression": "zstd",
         "compression_level": 1,
@@ -286,14 +288,14 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def _is_position(column: Column) -> bool:
-    """Whether a column contains instants or byte positions, which rarely repeat."""
+    """Return whether a column contains instants or byte positions, which rarely repeat."""
     return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
 def missing_value(dtype: np.dtype) -> float | int:
-    """The value that means "missing" in a record (design/interfaces.md, section 5).
+    """Return the value that means "missing" in a record (design/interfaces.md, section 5).
 
-    The missing value is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
+    The value is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
 
     >>> missing_value(np.dtype("u1"))
     255
@@ -317,7 +319,7 @@ _PREAMBLE = struct.Struct("<8sI")
 # Without a limit, a damaged length could cause a large allocation.
 _HEADER_MAX_BYTES = 1 << 22
 WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
-"""numpy's name for each type that a record may contain."""
+"""The numpy name of each type that a record may contain."""
 # 2^18 rows take 81 MB in the widest table (sockets, 308 bytes per row in Arrow), and 15 MB in packets (58 bytes per
 # row).
 ROW_GROUP_ROWS = 1 << 18

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of reading record files: written records are read back unchanged, wrong files are rejected, and the output
-depends only on the input."""
+"""Tests the reading of record files: records are read back unchanged, wrong files are rejected, and the output depends
+only on the input."""
 
 import contextlib
 import json

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace tables in words: the numbers of enumerations, hosts and nodes are replaced by words and names.
+"""Replace the numbers of enumerations, hosts and nodes in trace tables by words and names.
 
 The files in a run directory contain numbers, because metrics need numbers. All other code gets words from this module,
-as Arrow, data frame or CSV. A filter therefore means the same in all three forms.
+as Arrow, data frame or CSV.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from leowarp.trace.schema.columns import Column
 def read_in_words(
     trace: Path | str, table: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
 ) -> pa.Table:
-    """One table of a run's `30-trace/` directory, in words.
+    """Read one table of a run's `30-trace/` directory, in words.
 
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`. Filters contain words instead of numbers: ``[("direction",
         "==", "data")]``.
-    categories: True to return enumerations as dictionaries that contain all words in the order of their numbers, as
-        data frames do. If False, enumerations are strings, which Arrow can sort.
+    categories: Whether enumerations are dictionaries of all words in the order of their numbers, as in data frames.
+        Otherwise, enumerations are strings, which Arrow can sort.
     Raises TraceError: The errors of `trace.read`.
-    Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
+    Raises ScenarioError if the value of a filter is not a word of its column, or the filter does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
@@ -60,7 +60,7 @@ def read_in_words(
 
 
 def _read(trace: Path | str, table: str, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-    """The table with numbers; computed columns are added if `columns` is None or contains one of them."""
+    """Read the table with numbers. Computed columns are added if `columns` is None or contains one."""
     computed = {column.name for column in COMPUTED.get(table, ())}
     if not computed or (columns is not None and computed.isdisjoint(columns)):
         return read(trace, table, columns=columns, filters=filters)
@@ -76,12 +76,11 @@ def _columns(table: str) -> tuple[Column, ...]:
 
 
 def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Table:
-    """A trace table with words instead of numbers.
+    """Return a trace table with words instead of numbers.
 
-    table: The result of `trace.read`, with all of its columns or some.
-    categories: As for `read_in_words`. Hosts and nodes are strings, whether `categories` is true or false.
-    Returns: The table. If a newer version wrote a number that has no word in this version, the result has the number's
-        digits as text.
+    table: The result of `trace.read`, with all or some of its columns.
+    categories: The same as for `read_in_words`. Hosts and nodes are always strings.
+    Returns: The table. A number of a newer version that has no word becomes a text of its digits.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():
@@ -94,8 +93,8 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
 
 def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
-    """For each column with words, the word for each number. The names of hosts and nodes come from the metadata of the
-    file."""
+    """Return the word for each number, for each column with words. The names of hosts and nodes come from the file's
+    metadata."""
     words = {column.name: column.words for column in _columns(name) if column.words}
     for column in TABLES[name].columns:
         names = decode_metadata(schema, column.names) if column.names else None
@@ -113,7 +112,8 @@ def _worded(numbers: pa.ChunkedArray, words: Mapping[int, str]) -> pa.Dictionary
 
 
 def _conditions(filters: Any) -> Iterator[tuple[str, str, Any]]:
-    """Column, operator and value of each condition, from a list of conditions or from a list of such lists."""
+    """Yield the column, operator and value of each condition, from a list of conditions or a list of lists of
+    conditions."""
     for each in filters or ():
         if isinstance(each, list):
             yield from each

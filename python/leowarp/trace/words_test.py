@@ -14,7 +14,7 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """A trace table with two rows. Each value is 0, or the nearest value that the column allows; `columns` has the
+    """Return a trace table with two rows. A value is 0, or the nearest value that the column allows. `columns` has the
     values of other columns."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}

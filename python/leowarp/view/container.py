@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encodes the header and the arrays of a page as one compressed text, which `web/src/container.ts` decodes.
+"""Encode the header and the arrays of a page as one compressed text, which `web/src/container.ts` decodes.
 
 The text is base64 of zlib data (RFC 1950), which every browser can decompress with `DecompressionStream("deflate")`.
 The decompressed data are: the length of the header (uint32, little endian), the header (JSON, UTF-8), and all arrays
 one after another. The header's key `arrays` has the type and the number of values of each array. Elsewhere in the
-header, `{"$": i}` stands for array i. Each array contains the first bytes of all values, then all second bytes, and so
-on. This order halves the compressed size.
+header, `{"$": i}` stands for array i. Each array contains the first bytes of all values, and after them all second
+bytes, and so on. This order halves the compressed size.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from typing import Any
 import numpy as np
 
 MISSING = -(1 << 31)
-"""Value in an int32 array that means "missing"."""
+"""The value in an int32 array that means "missing"."""
 
 _LEVEL = 6
-"""Compression level of zlib. For 1.2 million packets, the page is 2 % larger than with level 9, but is made in a third
-of the time."""
+"""The compression level of zlib. Compared with level 9, a page of 1.2 million packets is 2 % larger, but is made in a
+third of the time."""
 
 
 class Arrays:
-    """Collects the arrays of a page. Each method adds an array, and returns the reference by which the header names the
-    array.
+    """A collector of the arrays of a page. Each method adds an array, and returns the array's reference for the header.
 
-    A method accepts anything that numpy can convert to an array, and returns `{"$": i}`.
+    A method accepts anything that numpy can convert to an array. A reference is `{"$": i}`.
 
     >>> arrays = Arrays()
     >>> arrays.small([1, 2, 3]), arrays.small([1, 2, 3])
@@ -46,8 +45,6 @@ class Arrays:
         """Add integers that fit into int32, or nan for a missing value. The array stores differences between
         neighbours, modulo 2^32.
 
-        The differences are small, because windows, delays and queues change in small steps.
-
         Raises ValueError if a value does not fit into int32. The smallest int32 is accepted and means "missing".
         """
         given = np.asarray(values)
@@ -62,7 +59,7 @@ class Arrays:
         return self._add("i32", np.diff(whole, prepend=0).astype("<i8").astype("<i4"))
 
     def instants(self, ticks: Any) -> dict[str, int]:
-        """Add times in ticks in ascending order; the differences between neighbours must fit into int32.
+        """Add times in ticks in ascending order.
 
         Raises ValueError if the difference of two neighbours needs more than 32 bits.
         """
@@ -74,22 +71,22 @@ class Arrays:
     def small(self, values: Any) -> dict[str, int]:
         """Add integers from 0 to 255, such as flags and causes.
 
-        Values are not checked: a value above 255 would wrap around.
+        The method does not check the values: a value above 255 would wrap around.
         """
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
         """Add integers that fit into int16, such as the coordinates of positions, as a flat array.
 
-        Values are not checked.
+        The method does not check the values.
         """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
-        """The container with the header and all arrays, as base64 text.
+        """Return the container with the header and all arrays, as base64 text.
 
-        header: JSON values, and references that the other methods returned. A nan in `header` raises an error, because
-            JSON has no nan.
+        header: The JSON values, and the references that the other methods returned. A nan in `header` raises an error,
+            because JSON has no nan.
         """
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -97,8 +94,8 @@ class Arrays:
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Store an array with its bytes in the order of the container: the first bytes of all values, then all second
-        bytes, and so on. Equal arrays are stored only once."""
+        """Store an array in the container's byte order: the first bytes of all values, all second bytes, and so on.
+        Equal arrays are stored only once."""
         # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they
         # form long sequences of equal bytes, which compress well.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
@@ -112,10 +109,9 @@ class Arrays:
 
 
 def compressed_bytes(values: np.ndarray) -> int:
-    """Approximate number of bytes that an int32 array takes in the page, after compression, as base64.
+    """Return the approximate size of an int32 array in the page in bytes, after compression, as base64.
 
-    `packets.packets_of` calls the function for each candidate span of packets. The result does not include the header,
-    and does not consider that equal arrays are stored once.
+    The result excludes the header, and ignores that equal arrays are stored once.
 
     values: array of shape (n,). Whole numbers.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combines all data of a page into one container."""
+"""Combine all data of a page into one container."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from leowarp.view.sky import sky_of
 from leowarp.view.ways import changes_of, pairs_of
 
 LONGEST_TEXT = 200
-"""Maximum number of characters of a name or a warning on a page."""
+"""The maximum number of characters of a name or a warning on a page."""
 MOST_WARNINGS = 50
 VERSION = 1
 
 
 def document(runs: Sequence[Run]) -> str:
-    """The container of a page about one or more runs with a common clock.
+    """Return the container of a page about one or more runs with a common clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    runs: One or more runs. Each run gets an equal share of the space for packets.
-    Returns: Base64 text; see `container`.
+    runs: The runs. Each run gets an equal share of the space for packets.
+    Returns: A base64 text, as `container` makes it.
     """
     arrays = Arrays()
     # Packets take most of a page's space. The budget is divided among the runs, so that the page's size hardly depends
@@ -44,7 +44,7 @@ def document(runs: Sequence[Run]) -> str:
 
 
 def title(runs: Sequence[Run]) -> str:
-    """Title of a page about these runs: the names of their scenarios.
+    """Return the title of a page about these runs: the names of their scenarios.
 
     Each name appears only once.
     """
@@ -53,13 +53,13 @@ def title(runs: Sequence[Run]) -> str:
 
 
 def clipped(text: object) -> str:
-    """A text as one line of limited length without control characters; the text may come from anyone."""
+    """Return a text as one line of limited length without control characters. Anyone may have written the text."""
     line = one_line(str(text))
     return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
 
 
 def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """All data of one run for the page. The keys are the names that the code in `web/` uses."""
+    """Return all data of one run for the page. The keys are the names that the code in `web/` uses."""
     plan, manifest = run.observed_plan, run.manifest
     # The sky is made first, because it gives satellites and stations their numbers, which all other parts use.
     sky = sky_of(plan, run.end_ns, arrays)
@@ -125,8 +125,8 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each run: the algorithm, the scenario, or the directory. The first kind of name by which all
-    runs differ is used."""
+    """Return a short name for each run: the algorithm, the scenario, or the directory. The first kind of name that
+    differs between all runs is used."""
     algorithms = [
         next(
             (str(flow.congestion_control) for flow in run.observed_plan.flows if flow.kind == "tcp"),

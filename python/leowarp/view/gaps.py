@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that the page marks because they carry no packets for a while: during gaps after handovers, while lasers are
-pointed, and while dishes hold packets."""
+"""The links without packets for a while: in gaps after handovers, while lasers are pointed, and while dishes hold
+packets."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from leowarp.view.container import Arrays
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""A gap: the two ends of the link, its begin and its end in ns. For a dish that holds packets, the name of the dish's
-station takes the place of both ends."""
+"""The two ends of a link, and the begin and end of its gap in ns. If a dish holds packets, both ends are the name of
+the dish's station."""
 
 
 def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
-    """Gaps of links and holds of dishes; None if the run has none, or too many for a page.
+    """Return the gaps of links and holds of dishes, or None if there are none or too many for a page.
 
-    Returns: Arrays with one value per gap, sorted by begin: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of nodes;
-        equal for a dish).
+    Returns: The arrays with one value per gap, sorted by begin: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of
+        nodes, equal for a dish).
     """
     if not _has_gaps(run.plan):
         return None
@@ -52,7 +52,7 @@ def _has_gaps(plan: Plan) -> bool:
 
 
 def _lossy(run: Run) -> list[Gap]:
-    """Gaps of links that lose all packets for a while."""
+    """Return the gaps of links that lose all packets for a while."""
     a, b, t_ns, ratio = rows_of_event(run.tables.timeline, "loss", "a", "b", "t_ns", "loss_ratio")
     begun: dict[tuple[str, str], int] = {}
     found = []
@@ -66,8 +66,7 @@ def _lossy(run: Run) -> list[Gap]:
 
 
 def _without_capacity(run: Run) -> list[Gap]:
-    """Gaps of links that send nothing for a while: links that hold packets in a queue, and links of a dish during a
-    hold or an outage."""
+    """Return the gaps of links that hold packets in a queue, and of a dish's links during a hold or an outage."""
     # On the globe, a dish is drawn at its station, so the station's name replaces the dish's node.
     stations = {dish_node(name): name for name in run.plan.dishes}
     found = []
@@ -86,7 +85,7 @@ def _without_capacity(run: Run) -> list[Gap]:
 
 
 def _still_old(run: Run) -> list[Gap]:
-    """Gaps of new ground links that are not yet up, while packets still take the old path (`ground.in_gap = "old"`)."""
+    """Return the gaps of new ground links while packets still take the old path (`ground.in_gap = "old"`)."""
     if run.plan.ground.in_gap != "old" or not run.plan.ground.handover_gap_ns:
         return []
     (t_ns,) = rows_of_event(run.tables.timeline, "route", "t_ns")

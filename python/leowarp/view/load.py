@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of links on a page: utilisation, queues and drops, per second and over the run's whole duration."""
+"""The load of links on a page: utilisation, queues and drops, per second and over the run's whole duration."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from leowarp.results.run import Run
 from leowarp.view.container import Arrays
 
 STEP_NS = 1_000_000_000
-"""Length of a step, in ns. A packet counts in the step in which it was sent, so a step should be long compared with a
-packet's travel time of about a tenth of a second."""
+"""The length of a step, in ns. A packet counts in the step of its sending, so a step should be long compared with a
+travel time of about 0.1 s."""
 
 MOST_ROWS = 100_000
-"""Maximum number of rows of all directions and steps together. If a run would need more rows, its steps are made
-longer. A row takes at most 6 bytes of the page."""
+"""The maximum number of rows of all directions and steps together. A run that needs more rows gets longer steps."""
 
 
 def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
-    """Load, longest queue and drops of each direction in each step. None if no link carried packets, or if their number
-    is unknown.
+    """Return the load, longest queue and drops of each direction in each step. The result is None if no link carried
+    packets, or if their number is unknown.
 
-    arrays: Container to which the arrays are added.
-    Returns: `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
+    arrays: The container to which the arrays are added.
+    Returns: The `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
         each direction in `directions`. Each row has `steps`, `busy_permille` (missing: no rate limit, or not recorded),
         `queue_pkts` (missing: not sampled) and `dropped_pkts`. `steps` of a direction's first row is the number of the
         row's step. In each further row, it is the number of steps since the previous row. A step in which all values
@@ -66,7 +65,7 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Load of each direction over the run's whole duration, from counters of all packets."""
+    """Return the load of each direction over the run's whole duration, from counters of all packets."""
     links = run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

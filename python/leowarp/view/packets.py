@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets on a page: packets around route changes, with the sending and arrival times that the trace records.
+"""The packets on a page around route changes, with the sending and arrival times that the trace records.
 
-The trace has the packets of some seconds around each change, which are millions of packets for a run of 1000 s.
+The trace has the packets of some seconds around each change.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from leowarp.view.container import MISSING, Arrays, compressed_bytes
 
 BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
-"""Times before and after a change, in s. The page shows the first pair whose packets fit `budget_bytes` (see
-`packets_of`)."""
+"""The pairs of times before and after a change, in s. The page shows the first pair whose packets fit `budget_bytes`
+(see `packets_of`)."""
 IN_WINDOW = 1
-"""Bit of `stored_because` that is set if the packet was sent while all packets were stored."""
+"""The bit of `stored_because` for a packet that was sent while all packets were stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
 def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
-    """Packets around route changes, sorted by sending time. None if the run stored no packets around changes.
+    """Return the packets around route changes, sorted by sending time, or None if the run stored none.
 
     Within each of the `windows` (intervals in s), all packets in flight are included.
 
-    arrays: Container to which the arrays are added.
-    budget_bytes: Maximum size of the columns, compressed and as base64.
-    Returns: `windows`, a list of [from, until] in s. All other entries are columns with one value per packet. `sent`
-        (sending time) and `took` (time until arrival; missing if the packet never arrived) are in ticks. `flags` is the
+    arrays: The container to which the arrays are added.
+    budget_bytes: The maximum size of the columns, compressed and as base64.
+    Returns: The `windows`, a list of [from, until] in s. All other entries are columns with one value per packet.
+        `sent` (sending time) and `took` (time until arrival, missing for a lost packet) are in ticks. `flags` is the
         sum of 1 for late, 2 for a retransmission, 4 for spurious, 8 for lost, 16 for a return packet. `flow` and
-        `path_id` are numbers; `dropped` is the number of the direction that dropped the packet (-1: none).
+        `path_id` are numbers. `dropped` is the number of the direction that dropped the packet (-1: none).
     """
     tables = run.tables
     because = floats(tables.packets["stored_because"])
@@ -85,16 +85,16 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """The values as int16 if they fit, otherwise as int32, added to the container."""
+    """Add the values to the container, as int16 if they fit, otherwise as int32."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spans of time around each of the centres; overlapping spans are joined.
+    """Return the spans of time around each of the centres, with overlapping spans joined.
 
-    centres_ns: int array of shape (n,). Times in ascending order.
-    Returns: begins and ends, int arrays of shape (k,). The spans are in ascending order, do not overlap, and lie within
-        the run.
+    centres_ns: int array of shape (n,). The times in ascending order.
+    Returns: The begins and ends, int arrays of shape (k,). The spans are in ascending order, do not overlap, and lie
+        within the run.
     """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
@@ -107,14 +107,15 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(
     packets: pd.DataFrame, rows: np.ndarray, sent_ns: np.ndarray, begins: np.ndarray, ends: np.ndarray
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Packets sent within the spans, and for each span the interval in which all packets in flight are included.
+    """Return the packets sent within the spans, and for each span the interval in which all packets in flight are
+    included.
 
-    Packets that were sent before a span, and arrive within it, are not included. The interval therefore begins one
-    largest delay after the span's begin, when all packets that were sent before the span must have arrived.
+    Packets that were sent before a span and arrive within it are not included. The interval begins one largest delay
+    after the span's begin, when all packets sent before the span must have arrived.
 
-    rows, sent_ns: int arrays of shape (n,). Rows of `packets` that may be selected, sorted by sending time, and the
-        sending times of these rows.
-    begins, ends: Begins and ends of the spans, which are in ascending order and do not overlap.
+    rows, sent_ns: int arrays of shape (n,). The selectable rows of `packets`, sorted by sending time, and their sending
+        times.
+    begins, ends: The begins and ends of the spans, which are in ascending order and do not overlap.
     """
     spans = [slice(*span) for span in zip(*np.searchsorted(sent_ns, [begins, ends]).tolist(), strict=True)]
     kept = packets.iloc[np.concatenate([rows[span] for span in spans])]
@@ -131,7 +132,7 @@ def _within(
 
 
 def _columns(run: Run, packets: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Columns of the packets as integers; times are in ticks."""
+    """Return the columns of the packets as integers, with times in ticks."""
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = ticks(run, sent_ns)
     received = floats(packets["received_ns"]) // tick_ns(run)

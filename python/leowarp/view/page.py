@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the page: one HTML file that contains script, style and data, and makes no requests."""
+"""Write the page: one HTML file that contains script, style and data, and makes no requests."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from leowarp.results.run import Run
 from leowarp.view.document import document, title
 
 FILE = "view.html"
-"""Name of the page's file in the report's directory."""
+"""The name of the page's file in the report's directory."""
 
 MOST_BYTES = 5_000_000
-"""Maximum size in bytes of the page of a run of 1000 s over 648 satellites."""
+"""The maximum size in bytes of the page of a run of 1000 s over 648 satellites."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Write the page about `runs` to a file. Return the path of the file.
+    """Write the page about `runs` to a file, and return the file's path.
 
-    runs: One run; or several runs, which the page shows side by side with a common clock.
-    out: Path of the file. An existing file is replaced. If `out` is a symbolic link, it is not followed.
+    runs: The runs, which the page shows side by side with a common clock.
+    out: The path of the file. An existing file is replaced. A symbolic link is not followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
@@ -35,12 +35,12 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 
 
 def page(runs: Sequence[Run | Path | str]) -> str:
-    """The page about `runs`, as HTML.
+    """Return the page about `runs`, as HTML.
 
-    The page's content security policy forbids requests, and all scripts except leowarp's own, so that texts in a plan
-    cannot run code.
+    The page's content security policy forbids requests, and all scripts except leowarp's own, so texts in a plan cannot
+    run code.
 
-    Returns: HTML with script, style and data.
+    Returns: The HTML with script, style and data.
     """
     script, style = built("page.js"), built("page.css")
     opened = [run if isinstance(run, Run) else Run(run, complete=False) for run in runs]
@@ -60,5 +60,5 @@ def page(runs: Sequence[Run | Path | str]) -> str:
 
 
 def built(name: str) -> str:
-    """Content of a file that `make page` builds from `web/`."""
+    """Return the content of a file that `make page` builds from `web/`."""
     return resources.files("leowarp.view").joinpath("built", name).read_text(encoding="utf-8")

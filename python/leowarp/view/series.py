@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time series of a page: values of each flow on a common time grid, and queues and drops of links."""
+"""The time series of a page: values of each flow on a common time grid, and queues and drops of links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp.view.container import Arrays
 # Length in ns of the trace's bins. A grid finer than the trace's bins would show no more detail.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
-"""Maximum number of values of all flows together. A coarser grid is used if there would be more values."""
+"""The maximum number of values of all flows together. A run with more values gets a coarser grid."""
 # Maximum number of grid steps; a screen has fewer pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
@@ -27,7 +27,7 @@ MOST_DROPS = 200_000
 
 
 def step_ns_of(run: Run) -> int:
-    """Step of the time grid in ns: a multiple of 50 ms, the length of the trace's bins."""
+    """Return the step of the time grid in ns, a multiple of 50 ms, the length of the trace's bins."""
     # The number of steps is limited so that all flows, with at most 8 rows each (`flow_rows`), have at most
     # `MOST_VALUES` values.
     steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(run.observed_plan.flows), 1)))
@@ -35,14 +35,14 @@ def step_ns_of(run: Run) -> int:
 
 
 def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Time series of one flow. A TCP flow has goodput, RTT, window and the queue of its path; every flow has late, lost
-    and retransmitted packets.
+    """Return the time series of one flow. A TCP flow has goodput, RTT, window and the queue of its path. Every flow has
+    late, lost and retransmitted packets.
 
-    Returns: For each series, the reference to its array in the container. An array has one value per step of the grid.
-        A TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),
-        `bbr_mode` (a key of `BBR_MODES`; only for BBR) and `queue_pkts` (packets waiting on all links of the path).
-        Every flow has `late_pkts`, `lost_pkts`, `again_pkts` (data packets, counted when they were sent). A series that
-        the run did not record is left out.
+    Returns: The reference to the array of each series in the container. An array has one value per step of the grid. A
+        TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),
+        `bbr_mode` (a key of `BBR_MODES`, only for BBR) and `queue_pkts` (packets in the queues of the path). Every flow
+        has `late_pkts`, `lost_pkts`, `again_pkts` (data packets, counted when they were sent). A series that the run
+        did not record is left out.
     """
     grid_ns = np.arange(0, run.end_ns, step_ns, dtype="int64")
     flow, tables = run.observed_plan.flows[number], run.tables
@@ -73,10 +73,11 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
 
 
 def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Probes of a ping or UDP flow: sending time, and one-way or round-trip time (missing: the probe was lost).
+    """Return the probes of a ping or UDP flow: sending times, and one-way or round-trip times (missing for lost
+    probes).
 
     Returns: `sent` (ticks), `took_us`, `is_round_trip`. `took_us` is a one-way time for UDP flows, and for ping flows
-        if no probe has a reply. If there are more than `MOST_STEPS` probes, only every n-th is included.
+        if no probe has a reply. With more than `MOST_STEPS` probes, only every n-th is included.
     """
     echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Every n-th probe is used, not means over several probes, which would hide the spikes that pings are meant to show.
@@ -94,7 +95,8 @@ def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _goodput_kbps(run: Run, number: int, step_ns: int, steps: int) -> np.ndarray:
-    """Goodput in order at the receiver in each step, in kbit/s, of shape (steps,); nan where unknown."""
+    """Return the in-order goodput at the receiver in each step, in kbit/s, of shape (steps,), with nan where
+    unknown."""
     values = np.full(steps, np.nan)
     found = goodput(run.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -104,7 +106,7 @@ def _goodput_kbps(run: Run, number: int, step_ns: int, steps: int) -> np.ndarray
 
 
 def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
-    """The last sample in each step, of shape (steps,); nan for a step without samples."""
+    """Return the last sample in each step, of shape (steps,), with nan for a step without samples."""
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
@@ -114,10 +116,10 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
 
 
 def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Number of packets waiting in each link direction over time. If the run has more than `MOST_QUEUE_ROWS` samples,
-    time is divided into steps, and only the maximum of each step is included.
+    """Return the number of packets in the queue of each link direction over time. With more than `MOST_QUEUE_ROWS`
+    samples, only the maximum of each time step is included.
 
-    `steps` and `pkts` contain the values of all directions, one direction after another; `rows` has the number of
+    `steps` and `pkts` contain the values of all directions, one direction after another. `rows` has the number of
     values of each direction.
     """
     links = run.tables.links
@@ -144,10 +146,10 @@ def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
-    """Each direction of a link: its ends, the limit of its queue, and its totals over the run.
+    """Return each direction of a link: its ends, the limit of its queue, and its totals over the run.
 
-    Returns: One entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
-        and the run's totals in packets. Null means that a value is unknown, for instance on a link that uses netem.
+    Returns: An entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
+        and the run's totals in packets. Null means that a value is unknown, for instance on a netem link.
     """
     tables = run.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
@@ -166,7 +168,7 @@ def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
 
 
 def _limits(run: Run) -> dict[tuple[str, str], int | None]:
-    """Maximum number of packets that may wait in each direction; None if the queue has no limit."""
+    """Return the maximum queue of each direction in packets, or None for a queue without a limit."""
     timeline = run.tables.timeline
     limits: dict[tuple[str, str], int | None] = {}
     if "limit_pkts" not in timeline:
@@ -183,11 +185,10 @@ def _limits(run: Run) -> dict[tuple[str, str], int | None]:
 
 
 def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Packets that links dropped: time, link direction and cause. If there are very many, only the first ones are
-    included.
+    """Return the packets that links dropped: time, link direction and cause. If there are very many, only the first
+    drops are included.
 
-    Packets that were not dropped on a link (no route, unknown) are left out, because the page has no place to draw
-    them.
+    Packets that were not dropped on a link (no route, unknown) are left out, because the page has no place for them.
     """
     drops = run.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
@@ -200,7 +201,7 @@ def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def fading_of_run(run: Run, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Received Es/N0 of a mobile channel, recomputed from the plan: minimum and mean of each step, in 0.01 dB."""
+    """Return the received Es/N0 of a mobile channel from the plan: the minimum and mean of each step, in 0.01 dB."""
     mobile = run.plan.medium
     if not isinstance(mobile, Mobile):
         return None

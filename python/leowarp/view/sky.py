@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites and stations of a page: positions at keyframes, and the links between satellites.
+"""The satellites and stations of a page: their positions at keyframes, and the links between satellites.
 
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
-(`web/src/sky.ts`). The error of this interpolation follows from the radius r of a circular orbit, the angular velocity
-w, and the time h between keyframes. The maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum is 21 m at
-an altitude of 1200 km, and 43 m at 550 km. Storing coordinates as int16 rounds each one by at most 1/65534 of the
-largest coordinate (116 m at an altitude of 1200 km).
-The errors of interpolation and rounding are small: if the globe is 800 pixels wide, a pixel is 16 km.
+(`web/src/sky.ts`). The error depends on the radius r of a circular orbit, the angular velocity w, and the time h
+between keyframes. The maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum is 21 m at an altitude of
+1200 km, and 43 m at 550 km. The rounding to int16 changes a coordinate by at most 1/65534 of the largest coordinate
+(116 m at an altitude of 1200 km).
 """
 
 from __future__ import annotations
@@ -24,17 +23,16 @@ from leowarp.view.container import Arrays
 
 KEYFRAME_S = 300
 BEFORE, AFTER = 2, 3
-"""Number of keyframes that the polynomial of an interval uses before, and after, the keyframe at the interval's
-start."""
+"""The number of keyframes before and after an interval's first keyframe that its polynomial uses."""
 
 MOST_LINK_UPDATES = 400
 MOST_LINK_ROWS = 150_000
 
 
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Positions of all satellites and stations during a run. None if the run has no constellation.
+    """Return the positions of all satellites and stations during a run, or None without a constellation.
 
-    end_ns: End of the run, in ns.
+    end_ns: The end of the run, in ns.
     Returns: `positions`: int16 array in units of `unit_m`, earth-fixed (ECEF), ordered by keyframe, satellite,
         coordinate. `unix_s`: date and time of the run's time 0, as Unix time, for the Sun's position. `stations`:
         position (m) and upward unit vector of each station. `links`: the result of `_links`.
@@ -70,13 +68,13 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """All links between satellites, as rows with the route updates at which a link exists.
+    """Return all links between satellites, as rows with the route updates at which a link exists.
 
-    None if there are no such links, or more than a page can contain.
+    The result is None if there are no such links, or more than a page can contain.
 
-    Returns: Rows with `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates; `until` is
-        exclusive), sorted by `from`; and `interval_s` between updates. If links need acquisition, `acquired_ms` is the
-        time from the link's first update until it is acquired.
+    Returns: The rows with `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, `until` is
+        exclusive), sorted by `from`, and `interval_s` between updates. If links need acquisition, `acquired_ms` is the
+        time from a link's first update until its acquisition.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
     if isinstance(plan.medium, Access) or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:

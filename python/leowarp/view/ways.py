@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths on a page: the path of each pair of stations over time, the delays of its links, and its changes."""
+"""The paths on a page: each station pair's path over time, its links' delays, and its changes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
 
 MOST_REFRESHES = 5_000
-"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond, so
-its delay is listed only at route updates."""
+"""The maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond,
+so the list has only the route updates."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows for each change.
 CHANGE_COUNTS = (
@@ -25,15 +25,14 @@ CHANGE_COUNTS = (
 
 
 def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """For each pair (from, to) of stations: its different paths, and for each time the path that is valid and its
-    delays.
+    """Return the different paths of each pair of stations, and the valid path and its delays at each time.
 
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
     on the globe).
 
-    Returns: One dict per pair: `source` and `destination` (numbers of nodes), `paths`, and arrays. At each time `t`
-        (ticks), the path with the index `path` in `paths` (-1: none) becomes valid; `delays_us` has the delays of its
-        links. `left_us` has, for each change from one path to another, the delays of the old path's links.
+    Returns: A dict per pair: `source` and `destination` (numbers of nodes), `paths`, and arrays. At each time `t`
+        (ticks), the path with the index `path` in `paths` (-1: none) becomes valid. `delays_us` has the delays of its
+        links. `left_us` has the delays of the old path's links at each change from one path to another.
     """
     return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
@@ -84,12 +83,11 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
 
 
 def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Times at which the delay of any of a path's links changes, and the delays of all links at these times.
+    """Return the times at which any link of a path changes its delay, and all links' delays at these times.
 
-    Returns at_ns: int array of shape (k,). The first value is `from_ns`. If there are more than `most` times, `from_ns`
-        is the only value.
-    Returns delays_ns: float array of shape (k * links,). The delays of all links at the first time come first, then
-        those at the second time, and so on.
+    Returns at_ns: int array of shape (k,). The first value is `from_ns`. With more than `most` times, `from_ns` is the
+        only value.
+    Returns delays_ns: float array of shape (k * links,). The delays of all links at the first time come first.
     """
     taken = run.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -111,7 +109,7 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 
 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
-    """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
+    """Return the delays of an old path's links at the time `at_ns` at which a new path replaces it."""
     links = run.tables.links_of(before)
     # If the old and the new path share an access link or a mobile channel, this link already has the new delay at
     # `at_ns`. For such a link, the delay 1 ns before `at_ns` is used.
@@ -120,22 +118,22 @@ def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], sinc
 
 
 def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link in ns, at the time `at_ns`. A channel's delay varies continuously; for a channel, the function
-    returns the minimum from `from_ns` to `until_ns`."""
+    """Return the delay of a link at the time `at_ns`, in ns. For a channel, whose delay varies continuously, the result
+    is the minimum from `from_ns` to `until_ns`."""
     if run.link_values.has_channel(*link):
         return run.link_values.base_delay_ns(*link, from_ns, until_ns)
     return float(run.link_values.delay_ns(*link, at_ns))
 
 
 def _direction(run: Run, link: tuple[str, str]) -> int:
-    """Number of a link's direction; -1 if the run has no such link."""
+    """Return the number of a link's direction, or -1 if the run has no such link."""
     found = run.tables.direction_of(*link)
     return -1 if found is None else found
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """Nodes through which a path is drawn on the globe. For an access link, the host "dish" is drawn at the terminal,
-    and the host "server" at gateway and PoP."""
+    """Return the nodes through which a path is drawn on the globe. The host "dish" of an access link is drawn at the
+    terminal, and the host "server" at gateway and PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
@@ -145,10 +143,10 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 
 
 def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of all pairs that send data, sorted by time. The counts of packets per change come from the table
-    of route changes.
+    """Return the route changes of all pairs that send data, sorted by time. The packet counts of a change come from the
+    table of route changes.
 
-    Returns: Arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
+    Returns: The arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
         `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.
     """
     pairs = flow_pairs(run.observed_plan.flows)
@@ -166,5 +164,5 @@ def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
-    """A column of times in ns, converted to us. Missing values become nan in the result."""
+    """Convert a column of times from ns to us. Missing values become nan."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

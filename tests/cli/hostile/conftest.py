@@ -13,7 +13,7 @@ from support.synthetic.whole import complete
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A complete run with invented packets. The run has every file that a run can have, except a report."""
+    """A complete run with invented packets."""
     path = tmp_path_factory.mktemp("made") / "run"
     write_synthetic_run(path)
     return complete(path)

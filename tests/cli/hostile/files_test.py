@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If summaries, manifests or tables of strangers are damaged, the error message is clear."""
+"""Tests the error messages for damaged summaries, manifests and tables of strangers."""
 
 import json
 import re

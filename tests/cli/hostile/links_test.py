@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In directories of strangers, leowarp neither reads nor writes through symbolic links."""
+"""Tests that leowarp neither reads nor writes through symbolic links in directories of strangers."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that read run directories take less than 1 GiB of memory, whatever a directory contains."""
+"""Tests that verbs take less than 1 GiB of memory, whatever a run directory contains."""
 
 import os
 import resource
@@ -27,7 +27,7 @@ VERBS = {
 
 
 def repeated(path, rows, **changed):
-    """Repeats the rows of the table in a file until it has `rows` rows; `changed` gives columns new values in each
+    """Repeat the rows of the table in a file until it has `rows` rows. `changed` gives columns new values in each
     repetition."""
     table = pq.read_table(path)
     at_once = table.take(pa.array(np.arange(1 << 17) % len(table)))
@@ -45,7 +45,7 @@ ROWS = np.arange(1 << 17)
 
 
 def large(number):
-    """Values that need 64 bits each."""
+    """Return values that need 64 bits each."""
     return (ROWS % 4099) * (1 << 50) + number
 
 
@@ -62,7 +62,7 @@ HOSTILE = {
 
 
 def peak_bytes(words, **environment):
-    """Largest memory of a verb, with its exit status and its output on stderr."""
+    """Return the largest memory of a verb, with its exit status and its output on stderr."""
     process = subprocess.Popen(
         [sys.executable, "-m", "leowarp", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True, env=os.environ | environment,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If a plan, or a file that it names, is hostile, the error message is clear."""
+"""Tests the error messages for hostile plans, and for hostile files that a plan names."""
 
 import shutil
 
@@ -10,7 +10,7 @@ from support.hostile import CHAIN, refused
 
 
 def with_inputs(tmp_path, name, *, content=b"t_s,delay_ms\n0,5\n"):
-    """A run directory that contains only a plan, which names a file with this content."""
+    """Make a run directory that contains only a plan, which names a file with this content."""
     folder = tmp_path / "theirs"
     folder.mkdir(exist_ok=True)
     flow = '[[flows]]\nkind = "ping"\nsource = "A"\ndestination = "B"\n'

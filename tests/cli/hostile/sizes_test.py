@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb refuses a network that is too large, with the same message and before it writes anything."""
+"""Tests that every verb refuses a network that is too large, with the same message and before it writes anything."""
 
 import os
 

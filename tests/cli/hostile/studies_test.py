@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""With study directories of strangers, leowarp reads no files outside of them and runs no program."""
+"""Tests that a stranger's study directory makes leowarp read no files outside of it, and run no program."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ from support.sweep.maker import FakeMaker, let_workers_import
 
 @pytest.fixture(scope="module")
 def made_study(tmp_path_factory):
-    """The directory of a study whose runs are invented."""
+    """The directory of a study with invented runs."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "study.toml").write_text(f'name = "s"\nscenario = "{CHAIN}"\n[seeds]\ncount = 2\n')
     with pytest.MonkeyPatch.context() as patch:
@@ -33,7 +33,7 @@ def study(made_study, tmp_path):
 
 
 def rewritten(study, **changed):
-    """Writes the study's table of plans with other columns, as a stranger could."""
+    """Write the study's table of plans with other columns, as a stranger could."""
     path = study / "plans.parquet"
     table = pq.read_table(path)
     for name, value in changed.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control characters and markup in a file have no effect on a terminal or a page."""
+"""Tests that control characters and markup in a file have no effect on a terminal or a page."""
 
 import ast
 import json

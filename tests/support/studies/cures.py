@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study of cures, for tests of claims and figures. They were not measured."""
+"""Invented results of the study of cures, for tests of claims and figures."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
 SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
                  "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
-"""For a variant: share of the spurious retransmissions that remain. For a variant that is
-not listed, the share is 0 if the variant keeps packets in order, and 1 otherwise."""
+"""The share of the spurious retransmissions that remain with a variant. The share of a variant that is not listed is 0
+if the variant keeps packets in order, otherwise 1."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, in the form that the claims expect; `changed` replaces some of them."""
+    """Return all data sets, in the form that the claims expect. `changed` replaces some of them."""
     return {"around": around(), "predictors": scalar.scores(jittered())} | changed
 
 
 def around() -> pd.DataFrame:
-    """Rows as `results.around_changes` returns them."""
+    """Return rows in the form of `results.around_changes`."""
     rows = []
     for load, variant, tcp in itertools.product(runs.LOADS, BY_NAME, TCPS):
         if (load != runs.SATURATED and variant not in LOADED) or not BY_NAME[variant].runs_under(tcp):
@@ -77,7 +77,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
 
 
 def jittered() -> pd.DataFrame:
-    """Rows as `scalar.jittered` returns them. The harm to TCP depends only on the share of packets that are
+    """Return rows in the form of `scalar.jittered`. The harm to TCP depends only on the share of packets that are
     3-reordered."""
     jitters = [0, 75, 300, 600, 858, 1247, 1800, 3750, 7500, 10_000]
     rows = []

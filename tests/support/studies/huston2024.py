@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study, for tests of claims and figures. They were not measured."""
+"""Invented results of the study, for tests of claims and figures."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from leowarp_studies.huston2024.traces import SlowStart, Trace, after_timeouts, 
 SEEDS = 7
 PATH_BPS = 250e6
 SLOTS_BPS = (250e6, 350e6, 200e6, 250e6, 250e6)
-"""Rate of BBR in each slot."""
+"""The rate of BBR in each slot."""
 
 GOODPUT_BPS = {
     "reno": 30e6, "cubic": 45e6, "bbr": 220e6, "bbr_handover": 240e6, "cubic_handover": 90e6,
     "bbr_handover-defer": 240e6, "cubic_handover-marks": 200e6, "dctcp-ecn-fq_codel": 100e6,
     "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "cubic-fq_codel": 40e6, "bbr3": 215e6, "bbr3_handover": 225e6,
 }  # fmt: skip
-"""Goodput at peak hours, as the study reports or proposes it. An algorithm that the study does not name has CUBIC's
+"""The goodput at peak hours, as the study reports or proposes it. An algorithm outside the study has CUBIC's
 goodput."""
 
 OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6, "reno-fq": 121e6, "cubic-fq": 166e6}
@@ -35,7 +35,7 @@ CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6, "bbr3": 0.3, "bbr3_handover": 0.3}
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, as the study reports them; `changed` replaces some of them."""
+    """Return all data sets, as the study reports them. `changed` replaces some of them."""
     made = {
         "flood": {runs.REGULAR: [pings(seed, 10 * MS) for seed in (1, 2)],
                   runs.ANSWERED: [pings(seed, 27 * MS) for seed in (1, 2)]},
@@ -58,7 +58,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def parts_of(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Data sets that consist of some of the sessions."""
+    """Return the data sets that consist of some of the sessions."""
     return {
         "off-peak": rows[rows["preset"] == OFF_PEAK],
         "clean": rows[rows["preset"] == CLEAN_PEAK],
@@ -71,10 +71,10 @@ def pings(
     seed: int, spacing_ns: int, *, seconds: int = 380, loses: range = range(0, 5), rise_ms: float = 40.0,
     jitter_ms: float = 10.05,
 ) -> Pings:  # fmt: skip
-    """Echoes every `spacing_ns`. Reconfigurations occur every 15 s from 12 s on, and nothing passes for `rise_ms` after
-    each.
+    """Return echoes every `spacing_ns`. Reconfigurations occur every 15 s from 12 s on. Nothing passes for
+    `rise_ms` after each.
 
-    `loses`: of every seven reconfigurations, those after which the first probe is lost. Within a slot, the round-trip
+    `loses` selects reconfigurations, modulo seven, after which the first probe is lost. Within a slot, the round-trip
     time is the slot's base plus one of three values up to `jitter_ms`. Successive values differ by two thirds of
     `jitter_ms` on average.
     """
@@ -99,7 +99,7 @@ def pings(
 
 
 def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
-    """Every tenth test of capacity. The medians are the arguments, and the values range from 10 to 370 Mbit/s (down)
+    """Return every tenth test of capacity. The arguments are the medians. The values range from 10 to 370 Mbit/s (down)
     and from 5 to 50 Mbit/s (up)."""
     at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
     half = len(at) // 2
@@ -113,7 +113,7 @@ def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
 
 
 def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
-    """Rows as `results.sessions` returns them. From one seed to the next, the goodput of every variant rises by 1 %."""
+    """Return rows in the form of `results.sessions`. Each seed raises the goodput of every variant by 1 %."""
     peak = GOODPUT_BPS | (goodput_bps or {})
     rows = []
     cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in variants.VARIANTS]
@@ -136,7 +136,7 @@ def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def traces() -> dict[tuple[str, str], list[Trace]]:
-    """Traces of the main variants, of the cures, of the proposals, of BBR version 3, and of CUBIC without SACK."""
+    """Return the traces of the main variants, the cures, the proposals, BBR version 3, and CUBIC without SACK."""
     keys = [(variant.name, preset) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)]
     keys += [("cubic-nosack", PEAK)]
     keys += [(variant.name, PEAK) for variant in (*variants.CURES, *variants.PROPOSALS, *variants.BBR3)]
@@ -145,15 +145,15 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
 
 @cache
 def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
-    """A synthetic trace. BBR's rate changes from slot to slot: 250, then 350, then 200 Mbit/s. BBR's estimate of the
-    bandwidth is 4 % above its rate.
+    """Return a synthetic trace. BBR's rate changes from slot to slot: 250, then 350, then 200 Mbit/s. BBR's estimate of
+    the bandwidth is 4 % above its rate.
 
-    Other congestion controls begin with 240 Mbit/s, fall to 50 Mbit/s within a second, and then have a rate of their
-    own. A drop at the queue reduces the window at 2 s. An isolated loss reduces the window at 8 s. Losses at
-    reconfigurations reduce the window at 27 and 42 s.
+    Other congestion controls begin with 240 Mbit/s, and fall to 50 Mbit/s within a second. A drop at the queue reduces
+    the window at 2 s. An isolated loss reduces the window at 8 s. Losses at reconfigurations reduce the window at 27
+    and 42 s.
 
-    Off-peak, a session has neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, one at
-    a time, without a reduction; its rate rises after each reduction.
+    Off-peak sessions have neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets without
+    a reduction. Its rate rises after each reduction.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -195,7 +195,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
 
 
 def climbing_bps(t_s: np.ndarray) -> np.ndarray:
-    """Goodput is 50 Mbit/s at 3 s and rises by 4 Mbit/s per second. At 8, 27 and 42 s, goodput is multiplied by 0.6."""
+    """Return a goodput of 50 Mbit/s at 3 s that rises by 4 Mbit/s per second. It is multiplied by 0.6 at 8, 27 and 42
+    s."""
     rate_bps, found = 50e6, []
     for at_s in t_s.tolist():
         if at_s in (8.0, 27.0, 42.0):
@@ -206,8 +207,8 @@ def climbing_bps(t_s: np.ndarray) -> np.ndarray:
 
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """(window, slow-start threshold): the window is 1000 packets, and is multiplied by 0.7 at each instant of `cut_s`.
-    After each reduction, the window grows by 100 packets per second, up to 10 packets above its last maximum."""
+    """Return a window of 1000 packets that is reduced to 0.7 at each instant of `cut_s`, and the slow-start threshold.
+    After a reduction, the window grows by 100 packets per second, up to 10 packets above its last maximum."""
     top = 1000.0
     cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
     for place in range(1, len(t_s)):
@@ -220,7 +221,7 @@ def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.nda
 
 
 def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
-    """Rows for each variant that competes with CUBIC; `cubic` sets CUBIC's goodput against some variants."""
+    """Return rows for each variant that competes with CUBIC. `cubic` sets CUBIC's goodput against some variants."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
     for variant in variants.VARIANTS:
@@ -236,8 +237,8 @@ def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def loss_rows() -> pd.DataFrame:
-    """Rows in which the goodput of CUBIC and Reno falls with the square root of the loss, whereas BBR's does not
-    change."""
+    """Return rows in which the goodput of CUBIC and Reno falls with the square root of the loss. BBR's goodput
+    stays."""
     rows = []
     for variant in variants.MAIN:
         for text in runs.LOSSES:
@@ -250,8 +251,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Rows for sessions whose schedule is late by each value of `PHASE_ERRORS_S`. If the schedule is less than 4 s
-    late, the handover-aware variant keeps its whole gain; otherwise it has no gain."""
+    """Return rows for sessions whose schedule is late by each value of `PHASE_ERRORS_S`. The handover-aware variant has
+    its whole gain below 4 s, and no gain above."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
@@ -265,10 +266,10 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """Traces of BBR by condition. BBR's estimate of the rate moves, except in a condition that keeps all quantities in
+    """Return traces of BBR by condition. BBR's estimate of the rate moves unless a condition keeps all quantities in
     `moving` still.
 
-    `used_without_jitter`: goodput without jitter, divided by the goodput with jitter.
+    `used_without_jitter`: The goodput without jitter, divided by the goodput with jitter.
     """
     found = {}
     for name, still in questions.conditions().items():
@@ -280,8 +281,7 @@ def conditions(
 
 
 def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.DataFrame:
-    """Rows in which CUBIC is faster without jitter than with jitter (45 Mbit/s), also if the mean delay stays the
-    same."""
+    """Return rows in which CUBIC is faster without jitter than with jitter (45 Mbit/s), also at the same mean delay."""
     rows = []
     for preset in (PEAK, CLEAN_PEAK):
         for name, rate_bps in ((questions.NO_JITTER, no_jitter_bps), (questions.MEAN_KEPT, mean_kept_bps)):
@@ -291,7 +291,7 @@ def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.
 
 
 def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
-    """Rows in which CUBIC shares its rate with other flows, and BBR has its full rate."""
+    """Return rows in which CUBIC shares its rate with other flows, and BBR has its full rate."""
     rows = []
     for customers in questions.CUSTOMERS:
         for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):
@@ -301,7 +301,7 @@ def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
 
 
 def program_rows(ngtcp2_bps: float = 40e6) -> pd.DataFrame:
-    """Rows of the study `programs` over the profile: transfers by three stacks with CUBIC."""
+    """Return rows of the study `programs` over the profile: transfers by three stacks with CUBIC."""
     rates_bps = {"cubic": 40e6, "ngtcp2": ngtcp2_bps, "quinn": 42e6}
     return pd.DataFrame(
         [{"group": "starlink", "sender": name, "goodput_bps": rate} for name, rate in rates_bps.items()]

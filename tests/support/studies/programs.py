@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study of programs, for tests of claims and figures. They were not measured."""
+"""Invented results of the study of programs, for tests of claims and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from leowarp_studies.programs.ways import LIVE, LOADED, PLAYERS, WAYS
 SAMPLES = ("one", "two", "three")
 LATE_PKTS, BEYOND_PKTS = 100, 30
 TAKEN_RATIO = {CUBIC: 0.2, BBR: 0.1, NGTCP2: 0.5}
-"""Share of the late packets that a sender declares lost. A sender that is not listed declares all late packets lost."""
+"""The share of the late packets that a sender declares lost. A sender that is not listed declares all late packets
+lost."""
 GOODPUT_BPS = {
     STARLINK: {CUBIC: 10e6, BBR: 15e6, NGTCP2: 9e6, QUINN: 11e6, QUIC_GO: 8e6, AIOQUIC: 7e6},
     MOBILE: {CUBIC: 5e6, BBR: 5e6, NGTCP2: 3e6, QUINN: 1e6, QUIC_GO: 1e6, AIOQUIC: 1e6},
@@ -24,12 +25,12 @@ SHARES = {CUBIC: 0.5, BBR: 0.6, NGTCP2: 0.45, QUINN: 0.5, QUIC_GO: 0.3, AIOQUIC:
 
 
 def frames() -> dict[str, Any]:
-    """All data sets, in the form that the claims expect."""
+    """Return all data sets, in the form that the claims expect."""
     return {"runs": runs(), "pages": pages(), "videos": videos()}
 
 
 def runs() -> pd.DataFrame:
-    """Rows as `results.frame_of` returns them."""
+    """Return rows in the form of `results.frame_of`."""
     return pd.DataFrame([
         _row(group, sample, condition, sender.name)
         for group in (CHANGES, STARLINK, MOBILE, SHARE)
@@ -40,7 +41,7 @@ def runs() -> pd.DataFrame:
 
 
 def pages() -> pd.DataFrame:
-    """Rows as `application_results.pages_of` returns them."""
+    """Return rows in the form of `application_results.pages_of`."""
     return pd.DataFrame([
         {
             "path": path, "sample": sample, "condition": condition, "way": way.name,
@@ -64,7 +65,7 @@ def _load_s(path: str, condition: str, way: str) -> float:
 
 
 def videos() -> pd.DataFrame:
-    """Rows as `application_results.videos_of` returns them."""
+    """Return rows in the form of `application_results.videos_of`."""
     return pd.DataFrame([
         {
             "path": path, "sample": sample, "condition": condition, "player": player.name, "way": way,

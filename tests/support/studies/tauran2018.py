@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study, for tests of claims and figures. They were not measured."""
+"""Invented results of the study, for tests of claims and figures."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ GOODPUT_BPS = {
     ("reno", False): (400e3, 500e3), ("cubic", False): (500e3, 600e3), ("hybla", False): (1141e3, 1764e3),
     ("reno", True): (1500e3, 2500e3), ("cubic", True): (1600e3, 2800e3), ("hybla", True): (2000e3, 3000e3),
 }  # fmt: skip
-"""Goodput without delayed ACKs at 7 dB and at 13 dB, by congestion control and resequencing."""
+"""The goodput without delayed ACKs at 7 dB and at 13 dB, by congestion control and resequencing."""
 
 KEPT = {
     ("reno", False): (1.2, 1.2), ("cubic", False): (1.0, 1.0), ("hybla", False): (0.9, 0.6),
     ("reno", True): (0.9, 0.8), ("cubic", True): (0.85, 0.6), ("hybla", True): (0.9, 0.8),
 }  # fmt: skip
-"""Goodput with delayed ACKs, as a share of the goodput without them."""
+"""The goodput with delayed ACKs, as a share of the goodput without them."""
 
 RETRANSMISSIONS = {"reno": (1100, 700), "cubic": (1300, 800), "hybla": (7000, 20000)}
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, as the study reports them; `changed` replaces some of them."""
+    """Return all data sets, as the study reports them. `changed` replaces some of them."""
     mine = sessions()
     made = {
         "sessions": mine,
@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Rows as `results.sessions` returns them. With seed n, most values of every group are n % larger."""
+    """Return rows in the form of `results.sessions`. With seed n, most values of every group are n % larger."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
@@ -87,12 +87,12 @@ def sessions() -> pd.DataFrame:
 
 
 def _between(ends: tuple[float, float], snr_db: float) -> float:
-    """Linear interpolation between the values at 7 dB and at 13 dB."""
+    """Interpolate linearly between the values at 7 dB and at 13 dB."""
     return ends[0] + (ends[1] - ends[0]) * (snr_db - SNRS_DB[0]) / (SNRS_DB[-1] - SNRS_DB[0])
 
 
 def codewords() -> pd.DataFrame:
-    """Decoded codewords: 50 %, 25 %, 15 % and 10 % of them need zero, one, two and three retransmissions."""
+    """Return decoded codewords: 50 %, 25 %, 15 % and 10 % of them need zero, one, two and three retransmissions."""
     rows = []
     for snr_db, seed in itertools.product(SNRS_DB, range(1, SEEDS + 1)):
         lost_ratio = 0.06 * (0.1 ** ((snr_db - 7) / 6))
@@ -106,11 +106,11 @@ def trace(
     seed: int, *, waits_over_10_ms: float = 0.1, doubles_s: float = 0.18, goodput_bps: float = 38e6,
     acks_a_segment: float = 0.5, growing: float = 0.2, late_ms: float = 20.0,
 ) -> Trace:  # fmt: skip
-    """A trace whose window doubles every `doubles_s`, up to 4,000 packets. In every second sample, the RTO is Linux's
-    minimum.
+    """Return a trace whose window doubles every `doubles_s`, up to 4,000 packets. In every second sample, the RTO is
+    Linux's minimum.
 
-    The trace has 1,000 ACKs, each for two segments. The share `waits_over_10_ms` of the ACKs has waited for `late_ms`,
-    and the other ACKs for 1 ms. `growing` is the share of samples in which the sender recovers from a loss.
+    The trace has 1,000 ACKs, each for two segments. The share `waits_over_10_ms` of the ACKs has waited for `late_ms`.
+    The other ACKs have waited for 1 ms. `growing` is the share of samples in which the sender recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)
@@ -138,7 +138,7 @@ def trace(
 
 
 def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Trace]:
-    """Traces in which the window grows more slowly with delayed ACKs, by the factor `slower`."""
+    """Return traces in which the window grows more slowly with delayed ACKs, by the factor `slower`."""
     return {
         (control, delayed): trace(
             1, doubles_s=0.18 * (slower if delayed == ON else 1.0), goodput_bps=goodput_bps,
@@ -150,7 +150,7 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
 
 
 def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
-    """Sessions of NewReno and CUBIC, in which delayed ACKs cost another tenth of the goodput."""
+    """Return sessions of NewReno and CUBIC, in which delayed ACKs cost another tenth of the goodput."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & mine["congestion_control"].isin(runs.BY_ACKS)]
     left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
     named = few["congestion_control"].map(runs.BY_ACKS)
@@ -158,7 +158,7 @@ def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def profiles(mine: pd.DataFrame) -> pd.DataFrame:
-    """Sessions with the study's own TCP, and with other TCPs, which have twice its goodput."""
+    """Return sessions with the study's own TCP, and with other TCPs, which have twice its goodput."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & (mine["seed"] <= runs.PROFILE_SEEDS)]
     others = [
         few[few["delayed_ack"] == OFF].assign(profile=profile, delayed_ack=delayed, goodput_bps=2 * few["goodput_bps"])
@@ -168,8 +168,8 @@ def profiles(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def assumptions(mine: pd.DataFrame) -> pd.DataFrame:
-    """Sessions for each assumption. The first value of an assumption costs a tenth of the goodput, and the second value
-    gains a tenth."""
+    """Return sessions for each assumption. The first value of an assumption costs a tenth of the goodput. The second
+    value gains a tenth."""
     base = mine[(mine["snr_db"] == runs.ASSUMPTION_SNR_DB) & (mine["seed"] <= runs.ASSUMPTION_SEEDS)
                 & (mine["congestion_control"] != "hybla")]  # fmt: skip
     changed = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invented results of the study, in the form of the study engine, for tests of claims and figures.
 
-Reordering follows closed forms that are smooth down to a jitter of 0, and throughput is a curve that a test chooses.
+Reordering follows smooth closed forms down to a jitter of 0.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 UNDISTURBED_BPS = 90e6
 
 Ratio = Callable[[str, str, str, float], float]
-"""Maps (distribution, algorithm, profile, jitter in ms) to the throughput, as a share of the throughput without
-jitter."""
+"""A function from (distribution, algorithm, profile, jitter in ms) to the throughput, as a share of the throughput
+without jitter."""
 
 _DIFFERENTIAL_ENTROPY = {
     "uniform": np.log(2 * np.sqrt(3)),
@@ -31,11 +31,10 @@ _DIFFERENTIAL_ENTROPY = {
 
 
 def entropy_nats(distribution: str, jitter_ms: float) -> float:
-    """E_r is 0 without jitter, has the study's values 0.75 and 3.3 at the study's two jitters, and grows
-    logarithmically with more jitter.
+    """Return E_r, which is 0 without jitter, 0.75 and 3.3 at the study's two jitters, and grows logarithmically.
 
     The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from 0.75 and 3.3. The
-    other distributions' curves differ from the normal distribution's curve by their differential entropies.
+    curves of the other distributions differ by their differential entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
@@ -44,30 +43,30 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
 
 
 def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float]:
-    """A throughput that falls to half its value at the jitter `at_ms`."""
+    """Return a throughput that falls to half its value at the jitter `at_ms`."""
     return lambda jitter_ms: 1 / (1 + (jitter_ms / at_ms) ** steepness)
 
 
 def as_the_study_says(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """The curves as the study describes them for its figures 6 to 8."""
+    """Return the curves as the study describes them for its figures 6 to 8."""
     at_ms = {"uniform": 2.2, "normal": 1.15, "exponential": 1.9}[distribution]
     return collapse_at(0.06 if algorithm == "westwood" else at_ms)(jitter_ms)
 
 
 def undisturbed(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """The curves of a TCP that reordering does not affect."""
+    """Return the curves of a TCP that reordering does not affect."""
     return 1.0
 
 
 def only_old_tcp_falls(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """The curves if reordering does not affect Linux, and affects the other profiles as the study describes."""
+    """Return the curves if reordering does not affect Linux, and affects the other profiles as the study describes."""
     return 1.0 if profile == "linux" else as_the_study_says(distribution, algorithm, profile, jitter_ms)
 
 
 def probe_rows(
     jitters_us: Iterable[float] = runs.JITTERS_US, md_per_ms: dict[str, float] | None = None
 ) -> pd.DataFrame:
-    """Rows of the group `probes`."""
+    """Return rows of the group `probes`."""
     rows = []
     for distribution in DISTRIBUTIONS:
         for jitter_us in jitters_us:
@@ -81,7 +80,7 @@ def probe_rows(
 
 
 def shape_rows() -> pd.DataFrame:
-    """Synthetic rows of the group `shapes`; the run directories of this group are not imitated."""
+    """Return synthetic rows of the group `shapes`, without run directories."""
     rates = (runs.SHAPED, runs.UNSHAPED)
     return pd.concat([probe_rows((runs.SHAPE_US,)).assign(rate=rate) for rate in rates], ignore_index=True)
 
@@ -90,7 +89,7 @@ def transfer_rows(
     ratio: Ratio, algorithms: Iterable[str], *, distributions: Iterable[str] = DISTRIBUTIONS,
     jitters_us: Iterable[float] = runs.JITTERS_US, seeds: int = 3, profiles: Iterable[str] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Rows of a group of transfers; `profiles` are the groups that test single mechanisms."""
+    """Return rows of a group of transfers. `profiles` are the groups that test single mechanisms."""
     rows = []
     for distribution in distributions:
         for algorithm in algorithms:
@@ -108,7 +107,7 @@ def transfer_rows(
 
 
 def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
-    """The probes of the study's figures 2 and 3, from a simulation."""
+    """Return the probes of the study's figures 2 and 3, from a simulation."""
     found = {}
     for name in DISTRIBUTIONS:
         delays_s = 0.1 + sigma_s * simulation.deviations(name, 20_000, np.random.default_rng(1))
@@ -121,7 +120,8 @@ def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
 
 
 def counted() -> dict[tuple[str, float], results.Counted]:
-    """RD of short probes, as numbers of packets. The threshold excludes no packet, as in the study's equation (4)."""
+    """Return RD of short probes, as numbers of packets. The threshold excludes no packet, as in the study's equation
+    (4)."""
     found = {}
     for name in DISTRIBUTIONS:
         for jitter_us in (runs.SHAPE_US, runs.BEYOND_US):
@@ -134,7 +134,7 @@ def counted() -> dict[tuple[str, float], results.Counted]:
 
 
 def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
-    """All data sets, in the form that claims and figures expect."""
+    """Return all data sets, in the form that claims and figures expect."""
     mechanism: dict[str, Any] = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.PROFILES}
     measured = results.probes(probe_rows(jitters_us, **probes))
     return {
@@ -168,7 +168,7 @@ def _row(distribution: str, jitter_us: float, seed: int) -> dict[str, Any]:
 
 
 def _transfer(rate_bps: float) -> dict[str, Any]:
-    """A transfer with a given rate, which is cut off after 1000 s."""
+    """Return a transfer with a given rate, which is cut off after 1000 s."""
     took_s = 120e6 * 8 / rate_bps
     if took_s > 1000:
         return {"flow0_bytes": round(rate_bps * 1000 / 8), "flow0_completion_ns": None, "virtual_s": 1000.0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers without processes, and a disk on which kills can be simulated, for tests of which data survive a kill."""
+"""Workers without processes, and a disk with simulated kills, for tests of which data survive a kill."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from leowarp.study.sweep.batch import Batch, results_of
 
 
 class Kill(BaseException):
-    """Stands for SIGKILL: no code may catch it."""
+    """A stand-in for SIGKILL, which no code may catch."""
 
 
 class InProcess:
@@ -39,7 +39,7 @@ class InProcess:
         return [self._made(batch, place)]
 
     def end(self):
-        """The runs of the batch that are not made yet."""
+        """Return the runs of the batch that are not made yet."""
         batch = self._batch
         return [] if batch is None else [self._made(batch, place) for place in range(self._place, len(batch.orders))]
 
@@ -49,7 +49,7 @@ class InProcess:
 
 
 class Lost(BaseException):
-    """Stands for the death of a worker."""
+    """A stand-in for the death of a worker."""
 
 
 def lose_worker():
@@ -92,23 +92,23 @@ class InThisProcess:
 
 
 def result(place):
-    """The results of a run. The types of some columns differ between runs, so that the data set sometimes has to be
-    rewritten."""
+    """Return the results of a run. The types of some columns differ between runs, so that the data set must sometimes
+    be rewritten."""
     flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
     return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}
 
 
 class Unsynced:
-    """A module like `os`, without fsync. Without fsync, tests are faster, and a simulated kill loses nothing, because
-    the kernel's memory survives it."""
+    """A module like `os`, without fsync. Tests are faster without fsync. A simulated kill loses nothing, because the
+    kernel's memory survives it."""
 
     def __getattr__(self, name):
         return (lambda descriptor: None) if name in ("fsync", "fdatasync") else getattr(os, name)
 
 
 class Disk(Unsynced):
-    """Replaces `os` in `disk`. It simulates a kill before, during or after the n-th call that changes something. It can
-    also simulate a Ctrl-C before the call."""
+    """A replacement of `os` in `disk`. It simulates a kill before, during or after the n-th call that changes
+    something. It can also simulate a Ctrl-C before this call."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 
@@ -136,6 +136,6 @@ class Disk(Unsynced):
 
 
 def made_so_far(folder: Path) -> int:
-    """The lines that the stand-in maker has written so far."""
+    """Return the lines that the stand-in maker has written so far."""
     log = folder / "made"
     return len(log.read_text().splitlines()) if log.exists() else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A maker of runs without a guest: it records each run, and then behaves as the run's seed demands.
+"""A maker of runs without a guest, which records each run and behaves as the run's seed demands.
 
 A file `seed-<N>` in the maker's folder sets how the run with seed N behaves: `fail`, `host`, `raise`, `kill` or
 `kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a number M.
@@ -22,8 +22,8 @@ TESTS = Path(__file__).parents[2]
 
 
 def let_workers_import(monkeypatch):
-    """A worker gets the maker pickled, so it must be able to import the maker's class. A worker inherits environment
-    variables, but not the import path that pytest has set."""
+    """Let a worker import the class of its pickled maker. A worker inherits environment variables, but not pytest's
+    import path."""
     paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
 
@@ -45,9 +45,8 @@ class Made:
 class FakeMaker:
     """A stand-in for `leowarp.study.sweep.maker.Maker`.
 
-    folder: For each run that starts, the maker adds a line to the file `made` in this folder.
-    die: Function that is called to kill the worker. If a test itself is the worker process, it must pass another
-        function.
+    folder: The folder of the file `made`, to which each run that starts adds a line.
+    die: The function that kills the worker. A test that is itself the worker process must pass another function.
     """
 
     folder: Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthetic run over an access link, of which every number is known; for tests and for figures.
+"""A synthetic run over an access link with known numbers, for tests and figures.
 
 The run lasts 60 s, and its path changes at 12, 27, 42 and 57 s. Every true value is a constant in this file, or follows
 from these properties:
@@ -46,7 +46,7 @@ CAPACITY_BPS = ((0, 40_000_000), (27 * S, 20_000_000))
 PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
 LINKS = (("host:dish", "terminal", "wire"), ("terminal", "gateway", "gsl"), ("gateway", "host:server", "wire"))
 UP, DOWN = 2, 3
-"""Number of the direction from the terminal to the gateway, and of the opposite direction."""
+"""The number of the direction from the terminal to the gateway, and of the opposite direction."""
 PING_LOST_NS = (12 * S, 27 * S, 27 * S + 100 * MS, 35 * S, 42 * S, 57 * S)
 INTERVALS_NS = {1: 2 * MS, 2: 6 * MS}
 SPANS_NS = {1: (0, END_NS), 2: (10 * S, 40 * S)}
@@ -92,9 +92,9 @@ stop = "40 s"
 
 
 def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
-    """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
+    """Write this file's run into a directory without metrics and report, and return the directory.
 
-    `toml` is the scenario from which the run's plan is made; the tables do not depend on it.
+    `toml` is the scenario of the run's plan. The tables do not depend on it.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -140,12 +140,12 @@ def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 
 def slot(t_ns: Any) -> Any:
-    """Number of the slot to which an instant belongs."""
+    """Return the number of the slot to which an instant belongs."""
     return np.searchsorted(CHANGES_NS, t_ns, side="right")
 
 
 def down_ns(sent_ns: np.ndarray) -> np.ndarray:
-    """One-way delay to the terminal, for packets that are sent at `sent_ns`; packets stay in order."""
+    """Return the one-way delay to the terminal for packets sent at `sent_ns`. The packets stay in order."""
     sent_ns = np.asarray(sent_ns, dtype="int64")
     number = slot(sent_ns)
     base = np.array(BASE_NS)[number] + JITTER_NS * (sent_ns // MS % 2)
@@ -154,7 +154,7 @@ def down_ns(sent_ns: np.ndarray) -> np.ndarray:
 
 
 def routes() -> pa.Table:
-    """`10-routes.parquet`, with one path per slot and direction."""
+    """Return `10-routes.parquet`, with one path per slot and direction."""
     rows = []
     for number, t_ns in enumerate((0, *CHANGES_NS)):
         for source, destination in (("dish", "server"), ("server", "dish")):
@@ -165,7 +165,7 @@ def routes() -> pa.Table:
 
 
 def timeline() -> pa.Table:
-    """`20-timeline.parquet`, with those events that metrics read: links, tables of capacity and channel, routes,
+    """Return `20-timeline.parquet` with the events that metrics read: links, tables of capacity and channel, routes,
     paths."""
     rows: list[dict[str, Any]] = [
         {"t_ns": 0, "event": "link", "a": a, "b": b, "kind": kind, "up": True, "overhead_bytes": 14}
@@ -192,7 +192,7 @@ def timeline() -> pa.Table:
 
 
 def echoes() -> pd.DataFrame:
-    """The pings, whose requests go up and whose replies go down."""
+    """Return the pings, whose requests go up and whose replies go down."""
     sent = np.arange(0, END_NS, 100 * MS)
     there = pd.Series(sent + UP_NS, dtype="Int64")
     # The delay of a reply depends on when the reply is sent, so a probe at a change gets the spike.
@@ -203,7 +203,7 @@ def echoes() -> pd.DataFrame:
 
 
 def data_packets(flow: int) -> pd.DataFrame:
-    """All data packets of a TCP flow, in order of sending."""
+    """Return all data packets of a TCP flow, in order of sending."""
     sent = np.arange(*SPANS_NS[flow], INTERVALS_NS[flow])
     lost_ns = (*CHANNEL_LOST_NS, *QUEUE_LOST_NS) if flow == 1 else ()
     frame = pd.DataFrame({"number": np.arange(len(sent)), "sent_ns": sent, "is_retransmission": False})
@@ -220,7 +220,7 @@ def data_packets(flow: int) -> pd.DataFrame:
 
 
 def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
-    """One acknowledgement per packet that arrives."""
+    """Return one acknowledgement per packet that arrives."""
     sent = np.sort(data["received_ns"].dropna().to_numpy(dtype="int64"))
     received = pd.Series(sent + UP_NS, dtype="Int64")
     return pd.DataFrame({
@@ -231,7 +231,7 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """For each packet, the time at which it and all earlier packets have arrived; times increase."""
+    """Return the time at which each packet and all earlier packets have arrived."""
     first = data.dropna(subset="received_ns").groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(int(data["number"].max()) + 1))
     missing = complete.isna().to_numpy()
@@ -240,7 +240,7 @@ def in_order_at(data: pd.DataFrame) -> np.ndarray:
 
 
 def sockets(flow: int, data: pd.DataFrame) -> pd.DataFrame:
-    """Samples of the socket, every 50 ms during the flow's lifetime."""
+    """Return samples of the socket, every 50 ms during the flow's lifetime."""
     start_ns, stop_ns = SPANS_NS[flow]
     t_ns = np.arange(start_ns, stop_ns + 1, 50 * MS)
     complete = in_order_at(data)
@@ -254,8 +254,7 @@ def sockets(flow: int, data: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """The packets that are stored with `packets = "changes"`: those from 1 s before to 3 s after each change, and all
-    lost packets and retransmissions."""
+    """Return the packets around each change (1 s before to 3 s after), and all lost packets and retransmissions."""
     sent = frame["sent_ns"].to_numpy()
     window = np.zeros(len(frame), dtype=bool)
     for t_ns in CHANGES_NS:
@@ -275,7 +274,7 @@ def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """Counts in bins of 50 ms, by the packets' sending times."""
+    """Return counts in bins of 50 ms, by the packets' sending times."""
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     start = frame["sent_ns"] // (50 * MS) * (50 * MS)
     each = pd.DataFrame({
@@ -290,7 +289,7 @@ def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """All lost packets: packets of the TCP flows, and requests of the pings."""
+    """Return all lost packets: packets of the TCP flows, and requests of the pings."""
     pieces = [
         pd.DataFrame({"t_ns": lost["sent_ns"], "direction": DOWN, "cause": lost["drop_cause"], "flow": flow,
                       "flow_direction": DATA})
@@ -302,7 +301,7 @@ def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
 
 
 def totals(flows: dict[int, pd.DataFrame], acks: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Counts of packets and bytes in both directions of the access link."""
+    """Return counts of packets and bytes in both directions of the access link."""
     rows = []
     data, back, pings = pd.concat(flows.values()), pd.concat(acks.values()), echoes()
     answered = pings[~np.isin(pings["sent_ns"], PING_LOST_NS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with a flow that uses BBR and has a name, and with BBR's gains in its samples."""
+"""The synthetic run with a named flow that uses BBR, and with BBR's gains in its samples."""
 
 from pathlib import Path
 
@@ -13,13 +13,12 @@ from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
 BBR_TOML = PLAN_TOML.replace("[[flows]]", '[[flows]]\nname = "upload"').replace('"cubic"', '"bbr"')
 MODES_NS = {0: "STARTUP", 1 * S: "DRAIN", 2 * S: "PROBE_BW", 12 * S: "PROBE_RTT", 13 * S: "PROBE_BW"}
-"""For each mode of BBR, the run time at which it begins."""
+"""The modes of BBR, by the run time at which each begins."""
 _GAINS = {"STARTUP": (739, 739), "DRAIN": (88, 739), "PROBE_BW": (256, 512), "PROBE_RTT": (256, 256)}
 
 
 def write_synthetic_bbr(run_dir: Path) -> Path:
-    """Writes the run of `write_synthetic_run`, with BBR as congestion control and with a flow called "upload". Returns
-    the run's directory."""
+    """Write the run of `write_synthetic_run` with BBR and a flow called "upload", and return its directory."""
     path = write_synthetic_run(run_dir, BBR_TOML) / layout.TRACE / "sockets.parquet"
     table = pq.read_table(path)
     place = np.searchsorted(list(MODES_NS), table["t_ns"].to_numpy(), side="right") - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the table `delays` from known packets, directly from its definition, for tests and synthetic runs."""
+"""Compute the table `delays` from known packets, directly from its definition."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leowarp.metrics.inputs.tables import ACK, DATA
 from leowarp.metrics.per_flow.delays import ROUND_TRIP
 
 WIDEST_BITS = 13
-"""The widest bins are 2^13 ns wide."""
+"""The binary logarithm of the widest bin, in ns."""
 
 
 def delay_rows(flow: int, data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the table `delays` of a TCP flow.
+    """Return rows of the table `delays` of a TCP flow.
 
-    data, back: DataFrame with the columns `sent_ns` and `received_ns` (missing if the packet never arrived). Each of
-        the two frames contains all packets in its direction.
+    data, back: DataFrame with the columns `sent_ns` and `received_ns` (missing if the packet never arrived). Each frame
+        contains all packets in its direction.
     """
     rtt_ns, unanswered = exact_round_trips(data, back)
     none = pd.DataFrame({"flow": flow, "quantity": ROUND_TRIP, "pkts": [unanswered]} if unanswered else {})
@@ -29,17 +29,15 @@ def delay_rows(flow: int, data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFram
 
 
 def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
-    """One-way delays of the packets that arrived, as an int64 array."""
+    """Return the one-way delays of the packets that arrived, as an int64 array."""
     arrived = packets[packets["received_ns"].notna()]
     return arrived["received_ns"].to_numpy(dtype="int64") - arrived["sent_ns"].to_numpy(dtype="int64")
 
 
 def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
-    """Two values: the round trips of the data packets that have an answer, and the number of data packets that arrived
-    without an answer.
+    """Return the round trips of the data packets with an answer, and the number of data packets without one.
 
-    The answer to a data packet is the first packet in the opposite direction that left at or after the data packet's
-    arrival, and that arrived.
+    The answer is the first arriving packet in the opposite direction that left at or after the data packet's arrival.
     """
     answers = back[back["received_ns"].notna()].sort_values("sent_ns", kind="stable")
     left, took = answers["sent_ns"].to_numpy(dtype="int64"), one_way_ns(answers)
@@ -50,7 +48,8 @@ def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarra
 
 
 def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
-    """Rows of the table `delays` for these delays: each octave has 128 bins, up to a width of `2 ** WIDEST_BITS` ns."""
+    """Return rows of the table `delays` for these delays. Each octave has 128 bins, up to a width of `2 ** WIDEST_BITS`
+    ns."""
     delay = np.asarray(delay_ns, dtype="int64")
     octave = np.frexp(np.maximum(delay, 1).astype("float64"))[1] - 1
     bits = np.clip(octave - 7, 0, WIDEST_BITS)
@@ -61,7 +60,7 @@ def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
 
 
 def round_trip_ends(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int | None]:
-    """Those columns of the table `flows` that are about round trips."""
+    """Return the columns of the table `flows` about round trips."""
     rtt_ns, _ = exact_round_trips(data, back)
     if len(rtt_ns) == 0:
         return dict.fromkeys(("rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"))

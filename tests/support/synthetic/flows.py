@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with many flows, or over another medium. For each flow of the plan, this module copies the one flow
-in the tables of `run.py`, with the names of the plan's stations.
+"""The synthetic run with many flows, or over another medium. The module copies the one flow of `run.py` for each flow
+of the plan, with the names of the plan's stations.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from leowarp.base import layout
 from support.synthetic.run import STATIONS
 
 WINDOW = 1
-"""Bit of `stored_because` that means "near a change". The copies always contain late packets, losses and
-retransmissions, as every run must."""
+"""The bit of `stored_because` that means "near a change"."""
 
 ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped_down", "held")
 
 
 def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple[str, ...] = ("cubic", "bbr")) -> str:
-    """A scenario with `count` TCP flows. The flows use the pairs and the congestion controls in turn."""
+    """Return a scenario with `count` TCP flows. The flows take turns with the pairs and the congestion controls."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
     stations = "".join(f'[[stations]]\nname = "{name}"\n' for name in names)
     flows = "".join(
@@ -42,7 +41,7 @@ def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple
 
 
 def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
-    """Writes a run of a scenario's TCP flows into a directory, and returns the directory.
+    """Write a run of a scenario's TCP flows into a directory, and return the directory.
 
     one: The run of `write_synthetic_run`, whose tables are copied.
     toml: The scenario. Flow k has (k % 3 + 1) / 3 of the bytes of the copied flow.
@@ -107,8 +106,7 @@ def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def _stations(metadata: dict[bytes, bytes], pairs: Sequence[tuple[str, str]]) -> dict[bytes, bytes]:
-    """Metadata of a table, in which names of links and hosts contain the stations of the first pair. The hosts of the
-    further pairs are appended to the list of hosts."""
+    """Return metadata of a table in which the names of links and hosts contain the stations of the first pair."""
     names = dict(zip(STATIONS, pairs[0], strict=True))
     for key, value in metadata.items():
         if key in (b"directions", b"hosts"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run's packets, computed from the definitions in RFC 4737 and RFC 5236.
+"""The reordering of the synthetic run's packets, computed from the definitions in RFC 4737 and RFC 5236.
 
-This module shares no code with the crate that measures reordering in the guest, so that the two can be compared.
+The module shares no code with the guest's crate, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ DENSITY, BUFFER_DENSITY, N_REORDERING, EXTENT = 0, 1, 2, 3
 def reordering_tables(
     data: pd.DataFrame, scopes: Iterable[tuple[int, int, int, int]], payload_bytes: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables `reordering` and `densities` of flow 0.
+    """Return the tables `reordering` and `densities` of flow 0.
 
     data: `number`, `sent_ns`, `received_ns` (missing if the packet never arrived), `is_retransmission`.
-    scopes: iterable of (scope, number, t_ns, end_ns). A scope contains packets whose sending time is at least t_ns and
-        below end_ns.
+    scopes: iterable of (scope, number, t_ns, end_ns). A scope contains packets with a sending time from t_ns to below
+        end_ns.
     """
     first = data[~data["is_retransmission"].astype(bool)].sort_values("sent_ns", kind="stable")
     rows, bars = [], []
@@ -46,11 +46,11 @@ def reordering_tables(
 def measured(
     sent_ns: np.ndarray, received_ns: np.ndarray, payload_bytes: int, threshold_pkts: int = THRESHOLD_PKTS
 ) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
-    """Scalars and histograms of one sequence of packets, which are numbered in order of sending; received_ns is nan for
+    """Return scalars and histograms of one sequence of packets, numbered in order of sending. received_ns is nan for
     lost packets.
 
-    The results are valid only if no packet is displaced by more than the threshold. A packet beyond the threshold would
-    count as lost, and would change the displacements of all other packets, which needs the RFC's algorithm.
+    The results are valid only if no packet is displaced by more than the threshold. A packet beyond the threshold
+    counts as lost and changes all other displacements, which needs the RFC's algorithm.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
@@ -92,7 +92,7 @@ def measured(
 
 
 def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
-    """Converts the output of `leowarp reorder --json` to the names that scalars have in a run."""
+    """Convert the output of `leowarp reorder --json` to the names of a run's scalars."""
     extent, gaps, runs = answer["extent"], answer["gaps"], answer["runs"]
     same = ("reordered_ratio", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts")
     return {
@@ -108,8 +108,7 @@ def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
 
 
 def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
-    """Number of packets in the buffer after each arrival that counts (RFC 5236, 7.2). Packets are numbered in order of
-    sending."""
+    """Return the number of packets in the buffer after each arrival that counts (RFC 5236, 7.2)."""
     expected, occupancy = 0, []
     held: set[int] = set()
     for number in arrivals:
@@ -128,7 +127,7 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
 
 
 def _late(arrivals: np.ndarray) -> dict[int, int]:
-    """For each late packet, its position in the order of arrival, and the position of the first packet that overtook
+    """Return each late packet's position in the order of arrival, and the position of the first packet that overtook
     it."""
     highest = np.maximum.accumulate(arrivals) if len(arrivals) else arrivals
     places = np.flatnonzero(arrivals < highest)
@@ -136,7 +135,7 @@ def _late(arrivals: np.ndarray) -> dict[int, int]:
 
 
 def _n_of(arrivals: np.ndarray, place: int) -> int:
-    """Number of packets that arrived directly before this packet and were all sent later (RFC 4737, 5.3)."""
+    """Return the number of packets that arrived directly before this packet and were all sent later (RFC 4737, 5.3)."""
     n = 0
     while n < place and arrivals[place - 1 - n] > arrivals[place]:
         n += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthetic run directory of which every number is known; for tests and for trying out figures.
+"""A synthetic run directory with known numbers, for tests and for trying out figures.
 
 From Madrid to Tokyo, a sender sends a packet of 1448 bytes every millisecond for 60 s. Every true value is a constant
 in this file, or follows from these events:
@@ -91,7 +91,7 @@ congestion_control = "cubic"
 
 
 def routes_of(plan) -> pa.Table:
-    """The routes between Madrid and Tokyo, with a copy for each other pair of stations in the plan's flows."""
+    """Return the routes between Madrid and Tokyo, with a copy for each other pair of stations in the plan's flows."""
     table = routes()
     pairs = {(flow.source, flow.destination) for flow in plan.flows} - {("Madrid", "Tokyo"), ("Tokyo", "Madrid")}
     frame = table.to_pandas()
@@ -103,9 +103,9 @@ def routes_of(plan) -> pa.Table:
 
 
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
-    """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
+    """Write this file's run into a directory without metrics and report, and return the directory.
 
-    `toml` is the scenario of the run's plan. Among the tables, only the routes depend on `toml`.
+    `toml` is the scenario of the run's plan. Only the routes among the tables depend on `toml`.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -149,14 +149,13 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 
 def stations_of(plan: Plan) -> list[str]:
-    """The stations in the tables, followed by all further ends of the plan's flows."""
+    """Return the stations in the tables, followed by all further ends of the plan's flows."""
     ends = [end for flow in plan.flows for end in (flow.source, flow.destination)]
     return list(dict.fromkeys((*STATIONS, *ends)))
 
 
 def scopes() -> list[tuple[int, int, int, int]]:
-    """The scopes in which reordering is measured: the run, windows of 10 s, and from 1 s before to 3 s after each
-    change."""
+    """Return the scopes of reordering: the run, windows of 10 s, and from 1 s before to 3 s after each change."""
     borders = [0, *range(WINDOW_NS // 2, END_NS, WINDOW_NS), END_NS]
     windows = [(WINDOW, k, *span) for k, span in enumerate(itertools.pairwise(borders))]
     changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]
@@ -164,12 +163,12 @@ def scopes() -> list[tuple[int, int, int, int]]:
 
 
 def kind(a: str, b: str) -> str:
-    """Kind of a link, from the names of its ends."""
+    """Return the kind of a link, from the names of its ends."""
     return "isl" if a.startswith("s-") and b.startswith("s-") else "gsl"
 
 
 def routes() -> pa.Table:
-    """`10-routes.parquet`, with an update every 10 s in both directions."""
+    """Return `10-routes.parquet`, with an update every 10 s in both directions."""
     rows = []
     for t_ns in range(0, END_NS, 10 * S):
         number = path_number(t_ns)
@@ -186,7 +185,7 @@ def routes() -> pa.Table:
 
 
 def timeline() -> pa.Table:
-    """`20-timeline.parquet`, with those events that metrics read: links, rates, delays, paths."""
+    """Return `20-timeline.parquet` with the events that metrics read: links, rates, delays, paths."""
     rows: list[dict[str, Any]] = []
     for a, b in LINKS:
         rows.append({"t_ns": 0, "event": "link", "a": a, "b": b, "kind": kind(a, b), "up": True})
@@ -206,12 +205,12 @@ def timeline() -> pa.Table:
 
 
 def path_number(t_ns: int) -> int:
-    """Number of the path that is in force at an instant."""
+    """Return the number of the path that is in force at an instant."""
     return sum(t_ns >= change for change in CHANGES_NS)
 
 
 def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
-    """One-way delay of packets sent at `sent_ns`; only data packets wait in the queue."""
+    """Return the one-way delay of packets sent at `sent_ns`. Only data packets wait in the queue."""
     delay = np.select(
         [sent_ns < 10 * S, sent_ns < CHANGES_NS[0], sent_ns < CHANGES_NS[1]], [40 * MS, 41 * MS, 30 * MS], 45 * MS
     )
@@ -221,7 +220,7 @@ def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
 
 
 def data_packets() -> pd.DataFrame:
-    """All data packets, with all columns of packet truth, in order of sending."""
+    """Return all data packets, with all columns of packet truth, in order of sending."""
     number = np.arange(60_000)
     sent = number * MS + MS // 2
     frame = pd.DataFrame({"number": number, "sent_ns": sent, "is_retransmission": False, "is_spurious": None})
@@ -239,7 +238,7 @@ def data_packets() -> pd.DataFrame:
 
 
 def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
-    """One acknowledgement for every second arrival, over the same path in the opposite direction."""
+    """Return one acknowledgement for every second arrival, over the same path in the opposite direction."""
     arrived = data[data["received_ns"].notna()].sort_values("received_ns", kind="stable")
     when = arrived["received_ns"].to_numpy(dtype="int64")
     in_order = in_order_at(data)
@@ -255,7 +254,7 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds `is_late` and `extent_pkts` as the guest defines them: relative to all packets, and never for a
+    """Add `is_late` and `extent_pkts` as the guest defines them: relative to all packets, and never for a
     retransmission."""
     frame["is_late"] = pd.Series(pd.NA, index=frame.index, dtype="boolean")
     frame["extent_pkts"] = pd.Series(pd.NA, index=frame.index, dtype="Int64")
@@ -271,7 +270,7 @@ def judged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """For each packet, the time at which it and all earlier packets have arrived; times increase."""
+    """Return the time at which each packet and all earlier packets have arrived."""
     first = data[data["received_ns"].notna()].groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(60_000)).astype("Int64")
     missing = complete.isna().to_numpy()
@@ -280,7 +279,7 @@ def in_order_at(data: pd.DataFrame) -> np.ndarray:
 
 
 def counters() -> pd.DataFrame:
-    """The sender's TCP counters: all of them are 0 at first, and later DSACKs are counted."""
+    """Return the sender's TCP counters, which are all 0 at first."""
     zero = ("TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo",
             "TCPPartialUndo", "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery",
             "TCPRenoRecovery")  # fmt: skip
@@ -290,7 +289,7 @@ def counters() -> pd.DataFrame:
 
 
 def sockets(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Samples every 50 ms; the window falls from 1000 to 700 packets at 20.1 s, and has grown back at 22 s."""
+    """Return samples every 50 ms. The window falls from 1000 to 700 packets at 20.1 s, and has grown back at 22 s."""
     t_ns = np.arange(0, END_NS + 1, 50 * MS)
     received = np.searchsorted(in_order_at(data), t_ns, side="right") * PAYLOAD_BYTES
     back = acks[acks["received_ns"].notna()].sort_values("received_ns", kind="stable")
@@ -312,8 +311,8 @@ def sockets(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """The packets that are stored with `packets = "changes"`: those from 1 s before to 3 s after each change, and all
-    late packets, losses and retransmissions."""
+    """Return the packets around each change (1 s before to 3 s after), and all late packets, losses and
+    retransmissions."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         window = np.zeros(len(frame), dtype=bool)
@@ -336,7 +335,7 @@ def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Counts in bins of 50 ms, by the packets' sending times."""
+    """Return counts in bins of 50 ms, by the packets' sending times."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         payload = PAYLOAD_BYTES if direction == DATA else 0
@@ -359,7 +358,7 @@ def bins(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def queue_rows() -> pd.DataFrame:
-    """The queue on s-00-00>s-01-00, with 15 packets from 19.5 s until it drains after the change."""
+    """Return the queue on s-00-00>s-01-00, with 15 packets from 19.5 s until it drains after the change."""
     direction = 2 * LINKS.index(("s-00-00", "s-01-00"))
     return pd.DataFrame({
         "t_ns": [19 * S + 500 * MS, 20 * S + 50 * MS], "direction": direction,
@@ -369,7 +368,7 @@ def queue_rows() -> pd.DataFrame:
 
 
 def drops(data: pd.DataFrame) -> pd.DataFrame:
-    """The three packets that are dropped at 50 s."""
+    """Return the three packets that are dropped at 50 s."""
     lost = data[data["drop_cause"].notna()]
     return pd.DataFrame({
         "t_ns": lost["sent_ns"], "direction": 2 * LINKS.index(("Madrid", "s-03-00")), "cause": 1, "flow": 0,
@@ -378,8 +377,7 @@ def drops(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def totals(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Counts of packets and bytes in each direction of each link. The packets in flight at the end are on the path's
-    last link."""
+    """Return counts of packets and bytes in each direction of each link."""
     count = np.zeros((2 * len(LINKS), 4), dtype="int64")  # columns: offered, delivered, dropped, held
     for frame, backwards in ((data, False), (acks, True)):
         for number, path in enumerate(PATHS):

@@ -26,7 +26,7 @@ from support.plans import plan as planned
 MS = 1_000_000
 S = 1_000_000_000
 PAYLOAD_BYTES, HEADERS_BYTES = 1448, 66
-"""Payload of a full packet, and length of its headers on a link: Ethernet, IP, and TCP with timestamps."""
+"""The payload of a full packet, and the length of its headers on a link: Ethernet, IP, and TCP with timestamps."""
 DELAY_NS = 5 * MS
 BACK_NS = 2 * DELAY_NS
 AGAIN_NS = 200 * MS
@@ -38,9 +38,9 @@ HUB = "hub"
 class Transfer:
     """A TCP flow of the plan, or a connection of a program.
 
-    size_bytes: Bytes to transfer; None if the transfer sends as much as possible until `stop_ns`.
-    gap_ns: Time between the sending of two packets.
-    lost: frozenset of int. Numbers of the packets whose first transmission is lost.
+    size_bytes: The bytes to transfer. None means as much as possible until `stop_ns`.
+    gap_ns: The time between the sending of two packets.
+    lost: frozenset of int. The numbers of the packets whose first transmission is lost.
     """
 
     source: str
@@ -56,10 +56,9 @@ class Transfer:
 class Star:
     """A synthetic run.
 
-    plan: Plan whose flows are the transfers and, if there are connections, the program flow to which the connections
-        belong.
-    data: All data packets, including those that arrive after the run's end: `flow`, `number`, `len_bytes`, `sent_ns`,
-        `received_ns` (missing if the packet is lost), `is_retransmission`.
+    plan: The plan, whose flows are the transfers and the program flow of the connections, if there are any.
+    data: All data packets, with arrivals after the run's end: `flow`, `number`, `len_bytes`, `sent_ns`, `received_ns`
+        (missing if the packet is lost), `is_retransmission`.
     """
 
     plan: Plan
@@ -69,9 +68,10 @@ class Star:
 
 
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
-    """A run over links that all have the rate `rate_bps`.
+    """Return a run over links of the rate `rate_bps`.
 
-    connections: Connections of one program. Flows are numbered in this order: transfers, the program, its connections.
+    connections: The connections of one program. The order of the flows' numbers is: transfers, the program, its
+        connections.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}
@@ -108,7 +108,7 @@ def _planned(each: Transfer, end_ns: int) -> Flow:
 
 
 def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd.DataFrame:
-    """All data packets with their times of sending and arrival, and whether they were lost."""
+    """Return all data packets with their times of sending and arrival, and whether they were lost."""
     frame = pd.concat([_sent(number, each, end_ns) for number, each in numbered.items()], ignore_index=True)
     source, destination = (
         [getattr(numbered[flow], name) for flow in frame["flow"]] for name in ("source", "destination")
@@ -124,8 +124,8 @@ def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd
 
 
 def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
-    """Sending times of the packets of a flow. The first packet leaves one round trip after the flow's start, and a lost
-    packet is sent a second time."""
+    """Return the sending times of the packets of a flow. The first packet leaves one round trip after the flow's start.
+    A lost packet is sent a second time."""
     first_ns = each.start_ns + 2 * BACK_NS
     until_ns = min(each.stop_ns, end_ns)
     count = max(0, -(-(until_ns - first_ns) // each.gap_ns))
@@ -144,7 +144,8 @@ def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
 
 
 def _served(arrived_ns: np.ndarray, took_ns: np.ndarray, link: Sequence[str], comes: np.ndarray) -> np.ndarray:
-    """Arrival times of packets after links that serve packets in order of arrival, and that add `DELAY_NS`."""
+    """Return the arrival times of packets after links that serve packets in order of arrival, and that add
+    `DELAY_NS`."""
     free_ns: dict[str, int] = {}
     left = arrived_ns.copy()
     for place in np.argsort(arrived_ns, kind="stable"):
@@ -155,7 +156,7 @@ def _served(arrived_ns: np.ndarray, took_ns: np.ndarray, link: Sequence[str], co
 
 
 def _acks(data: pd.DataFrame) -> pd.DataFrame:
-    """One acknowledgement per packet that arrives."""
+    """Return one acknowledgement per packet that arrives."""
     came = data[data["received_ns"].notna()]
     order = np.lexsort((came["received_ns"].to_numpy(dtype="int64"), came["flow"].to_numpy()))
     came = came.iloc[order]
@@ -168,7 +169,7 @@ def _acks(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
-    """Payload of one flow that has arrived in order at these instants, computed packet by packet."""
+    """Return the payload of one flow that has arrived in order at these instants, computed packet by packet."""
     numbers = data["number"].to_numpy(dtype="int64")
     first_ns, length = (np.full(numbers.max(initial=-1) + 2, value) for value in (np.inf, 0))
     # The last element stands for a packet that never arrives, so that the sequence has an end.
@@ -179,8 +180,8 @@ def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
 
 
 def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Samples of the sockets every 50 ms. The last sample of a flow is taken when all its data are acknowledged, or
-    when it is stopped. SYN and FIN count as one byte each."""
+    """Return samples of the sockets every 50 ms. A flow's last sample is at its stop, or when all its data are
+    acknowledged. SYN and FIN count as one byte each."""
     pieces = []
     sent, answered = (rows_by(frame["flow"].to_numpy()) for frame in (data, acks))
     for number, each in numbered.items():
@@ -214,7 +215,7 @@ def _stored(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 
 
 def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
-    """Counts in bins of 50 ms, by the packets' sending times."""
+    """Return counts in bins of 50 ms, by the packets' sending times."""
     came = frame["received_ns"].notna()
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     each = pd.DataFrame({
@@ -232,7 +233,7 @@ def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 def _totals(
     numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, directions: list[list[str]]
 ) -> pd.DataFrame:
-    """Totals of each direction of each link. No link holds packets at the end, because all packets have arrived."""
+    """Return the totals of each direction of each link."""
     place = {(a, b): number for number, (a, b, _) in enumerate(directions)}
     counts = np.zeros((len(directions), 4), dtype="int64")
     for frame, back in ((data, False), (acks, True)):
@@ -285,7 +286,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
 def _connection(
     data: pd.DataFrame, acks: pd.DataFrame, number: int, each: Transfer, program: int, end_ns: int
 ) -> dict[str, Any]:
-    """A connection as in `end.json`; it lasts from its first packet to its last."""
+    """Return a connection as in `end.json`, from its first packet to its last."""
     seen = pd.concat([frame.loc[frame["flow"] == number, "received_ns"] for frame in (data, acks)]).dropna()
     last_ns = int(seen.max()) if len(seen) else each.start_ns
     return {"flow": number, "program": program, "kind": "tcp", "source_port": number, "destination_port": 5201,

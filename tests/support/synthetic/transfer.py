@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers with retransmissions, which Hypothesis invents, as tables of a run and as the receiver's capture."""
+"""Random transfers with retransmissions from Hypothesis, as tables of a run and as the receiver's capture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.synthetic.reordering import RUN, reordering_tables
 from support.synthetic.run import MS, PAYLOAD_BYTES, bins, judged, stored
 
 AGAIN_MS = 20
-"""Time between an original and its retransmission. The sender sends a packet every millisecond."""
+"""The time between an original and its retransmission."""
 _PROMPT_MS = st.integers(1, AGAIN_MS - 1)
 _ANY_MS = st.integers(1, 3 * AGAIN_MS)
 _PROMPT = st.tuples(_PROMPT_MS, st.none() | _ANY_MS)
@@ -26,14 +26,13 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 
 
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
-    """Packets of a transfer, in order of sending; at least one first transmission arrives.
+    """Return a strategy of transfers: packets in order of sending, with at least one arrival of a first transmission.
 
     is_told: Whether the receiver's capture shows which packets are retransmissions and which are overtaken originals.
         If true, no retransmission overtakes its original, and the packet after a lost packet arrives before the
         retransmission. If false, any packet may overtake any other packet.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing if lost), `is_retransmission`,
-        `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`. Late packets and extents are relative to all packets, as
-        in the guest.
+        `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`.
     """
     if is_told:
         lost = st.tuples(_LOST, _PROMPT).map(list)
@@ -45,8 +44,8 @@ def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
 
 
 def packets_of(fates: list[tuple[int | None, int | None]]) -> pd.DataFrame:
-    """Converts the fates of packets to a DataFrame. A fate is a pair: the delay in ms of the original and of its
-    retransmission (None if lost, or never sent)."""
+    """Convert the fates of packets to a DataFrame. A fate is the delay in ms of the original and of its retransmission
+    (None if lost, or never sent)."""
     rows = list(_packets(fates))
     frame = pd.DataFrame(rows, columns=["number", "sent_ns", "received_ns", "is_retransmission", "is_spurious"])
     frame = frame.astype({"received_ns": "Int64", "is_spurious": object})
@@ -65,7 +64,7 @@ def _packets(fates: list[tuple[int | None, int | None]]) -> Iterator[tuple[int, 
 
 
 def tables_of_run(frame: pd.DataFrame) -> dict[str, pa.Table]:
-    """Trace tables in which flow 0 is this transfer: packets, bins, and reordering of the whole run."""
+    """Return trace tables in which flow 0 is this transfer: packets, bins, and reordering of the whole run."""
     end_ns = 1_000 * MS
     nothing = frame.iloc[:0].assign(ack=None)
     reordering, densities = reordering_tables(frame, [(RUN, 0, 0, end_ns)], PAYLOAD_BYTES)
@@ -83,13 +82,12 @@ def _table(name: str, frame: pd.DataFrame, end_ns: int) -> pa.Table:
 
 
 def arrivals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Packets in order of arrival; of two packets that arrive at the same time, the one that was sent earlier is
-    first."""
+    """Return the packets in order of arrival. Simultaneous arrivals are in order of sending."""
     return frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
 
 
 def capture(path: Path, frame: pd.DataFrame) -> Path:
-    """The capture of this transfer at the receiver: TCP segments whose timestamps are their sending times in half
+    """Write the receiver's capture of this transfer: TCP segments whose timestamps are their sending times in half
     milliseconds."""
     came = arrivals(frame)
     packets = [segment(0, 0, is_syn=True)]
@@ -101,7 +99,7 @@ def capture(path: Path, frame: pd.DataFrame) -> Path:
 
 
 def by_definition(numbers: np.ndarray) -> dict[int, int]:
-    """For each reordered packet, by its number, the extent: i - j for the smallest j with s[j] > s[i] (RFC 4737,
+    """Return the extent of each reordered packet, by its number: i - j for the smallest j with s[j] > s[i] (RFC 4737,
     4.2.3)."""
     return {
         int(number): i - next(j for j in range(i) if numbers[j] > number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A complete synthetic run directory, for tests of its files: it has every kind of file that a run can have."""
+"""A complete synthetic run directory, with every kind of file that a run can have."""
 
 import json
 import shutil
@@ -14,8 +14,8 @@ from support.synthetic.run import write_synthetic_run
 
 
 def write_whole_run(path: Path) -> Path:
-    """Writes the run of `support.synthetic.run`, together with metrics, an input, a program's output, a manifest and a
-    report, and returns its directory."""
+    """Write the run of `support.synthetic.run` with metrics, an input, a program's output, a manifest and a report, and
+    return its directory."""
     write_synthetic_run(path)
     for name, text in (("00-inputs/table.csv", "t_s\n0\n"), ("35-programs/0/stdout", "done\n"), (layout.CONSOLE, "\n")):
         (path / name).parent.mkdir(exist_ok=True, parents=True)
@@ -29,7 +29,7 @@ def write_whole_run(path: Path) -> Path:
 
 
 def complete(path: Path) -> Path:
-    """Adds metrics and manifest to a directory with a plan and tables, as a run does, and returns the directory."""
+    """Add metrics and manifest to a directory with a plan and tables, and return the directory."""
     plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
@@ -38,7 +38,7 @@ def complete(path: Path) -> Path:
 
 
 def stand_in_for_a_second_run(whole: Path):
-    """A replacement for `leowarp.run`: it makes the second run of a plan by copying `whole`."""
+    """Return a replacement for `leowarp.run` that makes the second run of a plan by copying `whole`."""
 
     def run(plan, set_, out, **options):
         # The copied run has no report, and its costs differ from those of the first run.
@@ -55,7 +55,7 @@ def stand_in_for_a_second_run(whole: Path):
 
 
 def forge(path: Path, **changed) -> None:
-    """Writes the manifest of a run as a forger would: with some keys changed, and with the correct hash of every
+    """Write the manifest of a run as a forger would: with some keys changed, and with the correct hash of every
     file."""
     manifest = json.loads((path / layout.MANIFEST).read_text()) | changed
     manifest["files"] = {name: sha256_of_file(path / name) for name in manifest["files"]}
@@ -63,7 +63,7 @@ def forge(path: Path, **changed) -> None:
 
 
 def change_a_byte(path: Path, place: int | None = None, by: int = 1) -> None:
-    """Changes one byte of a file, by default the byte in the middle."""
+    """Change one byte of a file, by default the byte in the middle."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2 if place is None else place] ^= by
     path.write_bytes(content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
+"""Draw reordering: the reorder density (RD), the reorder buffer-occupancy density (RBD), and n-reordering.
 
 Each figure shows, for each value of an integer such as the displacement, the share of packets that have this value.
 
@@ -23,20 +23,19 @@ from leowarp.base.errors import TraceError
 from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
 
 WIDE_ENOUGH_FOR_LOG = 50.0
-"""If the largest share is this many times the smallest, the axis is logarithmic. On a linear axis the smallest bars
-would be invisible."""
+"""The ratio of the largest share to the smallest above which the axis is logarithmic. On a linear axis the smallest
+bars would be invisible."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of packets that one curve of a figure shows.
+    """The shares of packets that one curve of a figure shows.
 
-    index: int array of shape (n,). The integer on the x axis: displacement in packets (positive for late packets),
-        number of packets in the buffer, or n of n-reordering. Each value occurs only once.
-    share: float array of shape (n,). For each integer in `index`, the share of the packets with this integer, from 0 to
-        1.
-    label: Name in the legend; "" for no entry.
-    style: Colour and line style for matplotlib. If `style` is empty, the n-th density gets the palette's n-th style.
+    index: int array of shape (n,). The integer on the x axis: the displacement in packets (positive for late packets),
+        the number of packets in the buffer, or n of n-reordering. Each integer occurs only once.
+    share: float array of shape (n,). The share of the packets with each integer in `index`, from 0 to 1.
+    label: The name in the legend, or "" for no entry.
+    style: The colour and line style for matplotlib. If `style` is empty, the n-th density has the palette's n-th style.
     """
 
     index: ArrayLike
@@ -45,7 +44,7 @@ class Shares:
     style: dict[str, Any] = field(default_factory=dict)
 
     def nonzero(self) -> tuple[np.ndarray, np.ndarray]:
-        """Index and share of all entries with a share above 0, sorted by index."""
+        """Return the index and share of all entries with a share above 0, sorted by index."""
         index, share = np.asarray(self.index, dtype="int64"), np.asarray(self.share, dtype="float64")
         order = np.argsort(index)
         index, share = index[order], share[order]
@@ -55,7 +54,7 @@ class Shares:
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw RD: the share of packets at each displacement from their sending order (RFC 5236, 3.6).
 
-    densities: Shares by displacement. One density is drawn as bars, several as outlines.
+    densities: The shares by displacement. One density is drawn as bars. Several densities are drawn as outlines.
     y_scale: {"auto", "linear", "log"}. "auto" is "log" if the smallest share is less than a fiftieth of the largest,
         otherwise "linear".
     """
@@ -65,10 +64,9 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """Draw RBD: the share of arrivals after which a buffer that restores the order holds a given number of packets (RFC
-    5236, 3.11).
+    """Draw RBD: the share of arrivals after which a reordering buffer holds a given number of packets (RFC 5236, 3.11).
 
-    densities: Shares by number of packets in the buffer.
+    densities: The shares by number of packets in the buffer.
     y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
     Raises TraceError if no density has a packet.
     """
@@ -80,7 +78,7 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw n-reordering: the share of packets that arrive directly after n packets that were sent later (RFC 4737, 5).
 
-    densities: Shares by n. If no packet is n-reordered, the panel shows a text instead.
+    densities: The shares by n. If no packet is n-reordered, the panel shows a text instead.
     y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
     """
     smallest, largest = _range(densities)
@@ -101,9 +99,9 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 
 
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure with the panel that `draw_density` draws.
+    """Return a figure with the panel that `draw_density` draws.
 
-    footer: Text below the figure: the rules by which the shares were computed, above all the thresholds.
+    footer: The text below the figure: the rules by which the shares were computed, above all the thresholds.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
     """
@@ -111,13 +109,14 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
 
 
 def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure with the panel that `draw_buffer_density` draws. Parameters and errors are the same as for `density`."""
+    """Return a figure with the panel that `draw_buffer_density` draws. Parameters and errors are the same as for
+    `density`."""
     return _figure(draw_buffer_density, densities, footer, title, y_scale)
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure with the panel that `draw_n_reordering` draws. The parameters are the same as for `density`. No error is
-    raised if no density has a packet."""
+    """Return a figure with the panel that `draw_n_reordering` draws. The parameters are the same as for `density`. No
+    error is raised if no density has a packet."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 
 
@@ -166,13 +165,13 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
 
 
 def _range(densities: Sequence[Shares]) -> tuple[float, float]:
-    """Smallest and largest share among those that are not 0; (0, 0) if all shares are 0."""
+    """Return the smallest and largest share above 0, or (0, 0) if all shares are 0."""
     values = np.concatenate([np.zeros(0), *(shares.nonzero()[1] for shares in densities)])
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
 
 def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bool:
-    """Set the scale of the y axis; return whether it is logarithmic."""
+    """Set the scale of the y axis, and return whether it is logarithmic."""
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the reordering figures: scales, outlines, identical files for identical data, and the text of figures
-without packets."""
+"""Tests the reordering figures: scales, outlines, identical files for identical data, and the text without packets."""
 
 import numpy as np
 import pytest

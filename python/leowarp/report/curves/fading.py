@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a series of received power: its first seconds with the channel's states, its distribution beside the
-model's, and its fades."""
+"""Draw a series of received power: its first seconds with the channel's states, its distribution beside the model's,
+and its fades."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""Length in s of the part of the series that is drawn over time. If a longer part were drawn, single fades would be too
-narrow to see."""
+"""The length in s of the part of the series that is drawn over time. In a longer part, single fades would be too narrow
+to see."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
-"""Grey levels of the first and of the last state in the strip of states."""
+"""The grey levels of the first and of the last state in the strip of states."""
 
 
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
-    channel: The channel that made the series; the closed forms of its model are drawn.
-    file: Its suffix sets the format: .svg, .pdf or .png.
-    footer: Text below the figure.
-    Raises ScenarioError if the suffix of the file is not a format that can be drawn, if the file cannot be written, or
-    if the power never changes.
+    channel: The channel that made the series. The closed forms of its model are drawn.
+    file: The file, whose suffix sets the format: .svg, .pdf or .png.
+    footer: The text below the figure.
+    Raises ScenarioError if the suffix of the file is not a known format, if the file cannot be written, or if the power
+    never changes.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -50,12 +50,12 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 def fading_figure(
     power: PowerSeries, channel: LandMobile | None = None, footer: str = "", *, seconds: float = FIRST_S
 ) -> Figure:
-    """Figure of a power series: the power over the first seconds, with a strip that shows the states. Further panels
+    """Return a figure of a power series: the power over the first seconds, with a strip of states. Further panels
     describe the whole series: distribution, autocorrelation, and rate and duration of fades.
 
-    channel: The channel that made the series; the closed forms of its model are drawn.
-    footer: Text below the figure.
-    seconds: Length of the part that is drawn over time.
+    channel: The channel that made the series. The closed forms of its model are drawn.
+    footer: The text below the figure.
+    seconds: The length of the part that is drawn over time.
     Raises ScenarioError if the power never changes.
     """
     if power.frozen:
@@ -107,11 +107,10 @@ def fading_figure(
 
 
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
-    """Draw a strip of grey rectangles that shows the state over time, from light for the first state to dark for the
-    last.
+    """Draw a strip of grey rectangles for the states over time, from light (first state) to dark (last state).
 
-    edges_s: float64 array of shape (n + 1,). Times at the edges of the states, in s: state i lasts from edge i to edge
-        i + 1.
+    edges_s: float64 array of shape (n + 1,). The times at the edges of the states, in s: state i lasts from edge i to
+        edge i + 1.
     states: int array of shape (n,)
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))

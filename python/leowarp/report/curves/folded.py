@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a measured path, folded at its period: delay and loss over the phase, and one row per slot."""
+"""Draw a measured path, folded at its period: delay and loss over the phase, and one row per slot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_ROWS = 400
 def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
     """Write `folded_figure` into a file.
 
-    Raises ScenarioError if the suffix of the file is not a format that can be drawn, or if no series has a period.
+    Raises ScenarioError if the suffix of the file is not a known format, or if no series has a period.
     """
     kind = format_of(file, "--folded")
     with styled():
@@ -34,11 +34,11 @@ def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path
 
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """Figures of all series that have a period, as panels of one figure. The panels of a series show, over the phase,
+    """Return one figure with panels for all series that have a period. The panels of a series show, over the phase,
     quantiles of the delay and the share of lost probes. An image shows each slot as a row.
 
-    The phase of the reconfiguration is at a quarter of the width, so that the time before it is visible as well. The
-    best candidate for a period is drawn even if the search rejected it, because the figure shows why.
+    The phase of the reconfiguration is at a quarter of the width, so that the time before it is visible. The best
+    candidate for a period is drawn even if the search rejected it, because the figure shows why.
 
     Raises ScenarioError if no series has a period.
     """
@@ -73,7 +73,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
 
 
 def _schedule(description: Description) -> tuple[Schedule | None, str]:
-    """The schedule at which the series is folded, and a text about its period and the confidence in it."""
+    """Return the schedule at which the series is folded, and a text about its period and the confidence in it."""
     finding = description.finding
     if description.schedule is not None:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
@@ -92,8 +92,8 @@ def _schedule(description: Description) -> tuple[Schedule | None, str]:
 
 
 def _folded(series: Series, schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """For each probe: its phase in s, which starts a quarter of a period before the reconfiguration, and the number of
-    its row (slot)."""
+    """Return the phase of each probe in s, and the number of its row (slot). The phase starts a quarter of a period
+    before the reconfiguration."""
     since_ns = series.t_ns - schedule.phase_ns + schedule.period_ns // 4
     return (since_ns % schedule.period_ns - schedule.period_ns // 4) / 1e9, since_ns // schedule.period_ns
 
@@ -180,8 +180,8 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Edges of a period's bins, in s. There are `_BINS` bins, or fewer if bins would otherwise be shorter than the
-    interval between probes."""
+    """Return the edges of a period's bins, in s. The number of bins is `_BINS`, or smaller if bins would be shorter
+    than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
     # If bins were shorter than the interval between probes, some bins would contain no probe, and the figure would show
     # the sender's clock.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a measured path: delay over time with its reconfigurations, lost probes, and capacity."""
+"""Draw a measured path: delay over time with its reconfigurations, lost probes, and capacity."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""Maximum number of reconfigurations that are drawn as lines; more lines would hide the data."""
+"""The maximum number of reconfigurations that are drawn as lines. More lines would hide the data."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
     """Write `measured_figure` into a file.
 
     described: sequence of (Measurement, Description)
-    file: Its suffix sets the format: .svg, .pdf or .png.
-    Raises ScenarioError if the suffix of the file is not a format that can be drawn.
+    file: The file, whose suffix sets the format: .svg, .pdf or .png.
+    Raises ScenarioError if the suffix of the file is not a known format.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -32,10 +32,10 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """A figure with a panel per series: delays as a line, lost probes as ticks at the top, and reconfigurations as
-    vertical lines. A last panel shows the capacity, if it was measured.
+    """Return a figure with a panel per series. It shows delays as a line, lost probes as ticks, and reconfigurations as
+    vertical lines. A last panel shows a measured capacity.
 
-    described: sequence of (Measurement, Description). Panels show ms over s; the panel of the capacity shows Mbit/s
+    described: sequence of (Measurement, Description). The panels show ms over s. The panel of the capacity shows Mbit/s
         over s. The footer says how the period of reconfigurations was determined.
     """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]

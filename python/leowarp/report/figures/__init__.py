@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures by name; for example, `figure(run, "goodput")` draws one."""
+"""The figures by name. For example, `figure(run, "goodput")` draws one."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A kind of figure, which can be drawn for one or several runs.
+    """A kind of figure for one or several runs.
 
-    draw: Function `draw(runs, **options) -> Figure`.
-    caption: What the figure shows and how to read it.
-    study: Number of the figure in `frederiksen2024` that this kind reproduces, or "".
-    several: True if the figure shows all runs passed to it, False if it shows only the first run.
-    shows: Subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements
-        by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more flows than
-        lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (with
-        replies). `capacity` is TCP over a link with a capacity table; `changes` is TCP over a path that can change. The
-        page of a run leaves out figures whose subject the run does not have.
-    needs: Trace tables from which the figure is drawn.
-    part: Section of a run's page that contains the figure.
-    own_flows: True if the figure chooses its flows itself.
+    draw: The function `draw(runs, **options) -> Figure`.
+    caption: The text that says what the figure shows and how to read it.
+    study: The number of the reproduced figure in `frederiksen2024`, or "".
+    several: Whether the figure shows all its runs, or only the first.
+    shows: The subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel,
+        measurements by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more
+        flows than lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and
+        `pings` (with replies). `capacity` is TCP over a link with a capacity table. `changes` is TCP over a path that
+        can change. The page of a run leaves out figures whose subject the run does not have.
+    needs: The trace tables from which the figure is drawn.
+    part: The section of a run's page that contains the figure.
+    own_flows: Whether the figure chooses its flows itself.
     """
 
     draw: Callable[..., Figure]
@@ -63,14 +63,13 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether the figure has the option `change_s`, the time of the route change around which the runs are
-        shown."""
+        """Return whether the figure has the option `change_s`, the time of the shown route change."""
         # The result follows from the signature of the function (also of a `functools.partial`), because a separate flag
         # could contradict the signature.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:
-        """Whether each of the runs has the figure's subject."""
+        """Return whether each of the runs has the figure's subject."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
@@ -237,14 +236,14 @@ FIGURES: dict[str, FigureKind] = {
         shows="any", needs=("reordering", "densities"), part="reordering",
     ),
 }  # fmt: skip
-"""Every figure, in the order in which a report shows them."""
+"""The kinds of figures, in the order in which a report shows them."""
 
 Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
 def views(runs: Runs) -> list[Run]:
-    """Views of `runs`, which may be a run, a directory of a run, or a sequence of them. Runs may be incomplete, because
-    a run's report is drawn before its manifest is written."""
+    """Return views of `runs`, which may be a run, a directory of a run, or a sequence of them. Runs may be incomplete,
+    because the report is drawn before the manifest is written."""
     # A string is a sequence of letters, each of which would otherwise be treated as a directory.
     many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]
@@ -260,15 +259,15 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
     Parameters
     ----------
     runs : path, Run, or a sequence of them
-        Run directories.
+        The run directories.
     name : str
-        Name of the figure in `FIGURES`.
+        The name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name; by default all flows that the figure can show. Up to eight flows
-        have one line each. If there are more than eight flows, the figure shows their distribution or the flows that
-        were affected most. The text of the figure says which flows it shows.
+        The flows of each run to draw, by number or name. The default is all flows that the figure can show. Up to eight
+        flows have one line each. With more flows, the figure shows their distribution or the flows that were affected
+        most. The text of the figure says which flows it shows.
     options
-        Options of the figure, for example `bin_ns`, `start_s`, `change_s`.
+        The options of the figure, for example `bin_ns`, `start_s`, `change_s`.
 
     Raises
     ------
@@ -305,14 +304,14 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
 
 
 def flows_of(run: Run, name: str) -> list[int]:
-    """Numbers of the run's flows that the figure can show."""
+    """Return the numbers of the run's flows that the figure can show."""
     every = list(range(len(run.observed_plan.flows)))
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
 def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
-    """One view for each flow of the run that the figure shows. If the figure shows fewer than two flows, the only view
-    is the run itself.
+    """Return a view for each flow of the run that the figure shows. If the figure shows fewer than two flows, the run
+    itself is the only view.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
+"""Tests the figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
 
 import shutil
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of many flows: a matrix by source and destination, and plots with one point per flow."""
+"""Draw many flows: a matrix by source and destination, and plots with one point per flow."""
 
 from __future__ import annotations
 
@@ -20,29 +20,27 @@ from leowarp.report.style import PAGE_IN, line_style, new_figure
 from leowarp.results.run import Run
 
 FEWEST_PAIRS = 4
-"""Minimum number of station pairs for which a matrix is drawn; fewer pairs are clearer in a list."""
+"""The minimum number of station pairs for a matrix. Fewer pairs are clearer in a list."""
 
 MOST_NUMBERS = 12
-"""Up to this number of stations on an axis, the matrix's cells contain numbers. Cells of larger matrices have only a
-colour, because numbers would not fit."""
+"""The maximum number of stations on an axis for which the matrix's cells contain numbers."""
 
 MOST_ROW_IN = 0.28
-"""Height of a cell in inches if there are few columns."""
+"""The height of a cell in inches if there are few columns."""
 
 QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("goodput_mean_bps", "goodput, Mbit/s", 1e6, "Blues", "{:.3g}"),
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
     ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
 )
-"""Quantities of the matrix, each with a column of `PAIR_COLUMNS`, a label, a unit, colours, and a format for the
-cells."""
+"""The quantities of the matrix, each with a column of `PAIR_COLUMNS`, a label, a unit, colours, and a number format."""
 
 
 def matrix(runs: Sequence[Run]) -> Figure:
-    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells of pairs without a
-    flow have no colour.
+    """Draw the goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells of pairs
+    without a flow have no colour.
 
-    runs: Only the first run is shown.
+    runs: The runs, of which only the first is shown.
     """
     (run, *_) = runs
     found = pairs(run.summary["flows"])
@@ -85,10 +83,10 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
 
 
 def distribution(runs: Sequence[Run]) -> Figure:
-    """Goodput, median round-trip time and loss as step curves: each shows the share of flows with at most the value on
-    the x axis.
+    """Draw goodput, median round-trip time and loss as step curves. Each curve shows the share of flows with at most
+    the value on the x axis.
 
-    runs: A single run has a curve per congestion control; several runs have one curve each.
+    runs: The runs. A single run has a curve per congestion control, and several runs have one curve each.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -108,12 +106,13 @@ def distribution(runs: Sequence[Run]) -> Figure:
 
 
 def completion(runs: Sequence[Run]) -> Figure:
-    """Completion time of each flow over its size, both on logarithmic axes, with medians over flows of similar size.
+    """Draw the completion time of each flow over its size, on logarithmic axes, with medians over flows of similar
+    size.
 
     A hollow triangle marks a flow that was not complete at its stop or at the end of the run. The height of a triangle
     is the time that its flow lasted, a lower bound of the completion time.
 
-    runs: A single run has a colour per congestion control; several runs have one colour each.
+    runs: The runs. A single run has a colour per congestion control, and several runs have one colour each.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
@@ -141,10 +140,10 @@ def completion(runs: Sequence[Run]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Number of bins per decade of flow sizes. A bin spans a factor of 2.2 in size, and one median is drawn per bin."""
+"""The number of bins per decade of flow sizes."""
 
 FEWEST_IN_BIN = 5
-"""Minimum number of flows in a bin; no median is drawn for a bin with fewer flows."""
+"""The minimum number of flows in a bin for which a median is drawn."""
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -152,8 +151,8 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Median size and median completion time of the flows in each bin of sizes. A bin is left out if half or more of
-    its flows were not complete."""
+    """Return the median size and median completion time of the flows in each bin of sizes. Bins in which half or more
+    of the flows were not complete are left out."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
@@ -166,7 +165,7 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sized(run: Run) -> pd.DataFrame:
-    """One row per TCP flow that has a size: `size_kbytes, took_s, is_complete, congestion_control`."""
+    """Return one row per TCP flow with a size: `size_kbytes, took_s, is_complete, congestion_control`."""
     rows = []
     for number in run.tcp_flows:
         planned, found = run.observed_plan.flows[number], run.summary["flows"][number]
@@ -184,20 +183,20 @@ def _sized(run: Run) -> pd.DataFrame:
 
 
 def has_sizes(run: Run) -> bool:
-    """Whether there are enough TCP flows with a size for a figure of completion times over sizes."""
+    """Return whether enough TCP flows have a size for a figure of completion times over sizes."""
     return sum(run.observed_plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
 def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Groups of flows, each with its name in the legend; each group has one colour. Flows of a single run are grouped
-    by congestion control; if there are several runs, each run is a group."""
+    """Return the groups of flows that share a colour, each with its name in the legend. A group is a congestion control
+    of a single run, or one of several runs."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))
 
 
 def _flows(run: Run) -> pd.DataFrame:
-    """One row per TCP flow with its goodput and other metrics as float64; nan where a value is unknown."""
+    """Return one row per TCP flow with its goodput and other metrics as float64, with nan for an unknown value."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":
@@ -210,7 +209,7 @@ def _flows(run: Run) -> pd.DataFrame:
 
 
 def has_pairs(run: Run) -> bool:
-    """Whether there are TCP flows between enough pairs of stations for a matrix."""
+    """Return whether enough pairs of stations have TCP flows for a matrix."""
     ends = {
         (run.observed_plan.flows[number].source, run.observed_plan.flows[number].destination)
         for number in run.tcp_flows

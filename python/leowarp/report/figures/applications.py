@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of measurements by programs: a video player's buffer and bit rate, and the objects of a page."""
+"""Draw measurements by programs: a video player's buffer and bit rate, and the objects of a page."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark
 from leowarp.results.run import Run
 
 MOST_PANELS = 6
-"""Maximum number of players or pages in a figure. Further players or pages are not shown."""
+"""The maximum number of players or pages in a figure."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""Colours of the three parts of an object's bar: waiting for a connection, until the first byte, until the last
+"""The colours of the three parts of an object's bar: waiting for a connection, until the first byte, until the last
 byte."""
 
 
 def has_measured(run: Run, kind: str) -> bool:
-    """Whether any program of a run completed a measurement of kind `kind`."""
+    """Return whether any program of a run completed a measurement of kind `kind`."""
     return bool(_flows_with(run, kind))
 
 
 def playback(runs: Sequence[Run]) -> Figure:
-    """Buffer of each player over time with its stalls, and in a panel below it the bit rate and throughput of its
-    segments.
+    """Draw the buffer of each player with its stalls, and below it the segments' bit rate and throughput.
 
-    runs: Runs with segmented video.
+    runs: The runs with segmented video.
     Returns: A figure with two panels per player, in s. A pink line marks a route change, and a red area marks a stall.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
@@ -69,12 +68,12 @@ def playback(runs: Sequence[Run]) -> Figure:
 
 
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Content of a player's buffer in s over time, as the points of a line: `(t_s, buffer_s)`.
+    """Return the content of a player's buffer in s over time, as the points of a line: `(t_s, buffer_s)`.
 
     The buffer grows at once when a segment arrives. Between arrivals, the buffer shrinks while the player plays, and is
-    constant while the player does not play.
+    otherwise constant.
 
-    segments: Rows of the table `measures`, sorted by `end_ns`.
+    segments: The rows of the table `measures`, sorted by `end_ns`.
     """
     came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
     before_s = after_s - floats(segments["media_ns"]) / 1e9
@@ -92,11 +91,11 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
-    """Times at which the objects of a page were requested and arrived. For each flow, the figure shows the page with
+    """Draw the times at which the objects of a page were requested and arrived. Each flow's panel shows the page with
     the longest load time.
 
-    runs: Runs with page loads.
-    Returns: A figure with one panel per flow, in ms since the page's start; each object is a bar.
+    runs: The runs with page loads.
+    Returns: A figure with one panel per flow, in ms since the page's start. Each object is a bar.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))
@@ -125,7 +124,7 @@ def waterfall(runs: Sequence[Run]) -> Figure:
 
 
 def _flows_with(run: Run, kind: str) -> list[int]:
-    """Flows of programs that completed a measurement of kind `kind`, in order of their numbers."""
+    """Return the flows of programs that completed a measurement of kind `kind`, in order of their numbers."""
     if not run.tables.has("measures"):
         return []
     rows = run.tables.measures

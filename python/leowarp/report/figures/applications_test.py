@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the line of a player's buffer against values computed by hand; tests/guest/ tests the figures."""
+"""Tests the line of a player's buffer against values computed by hand. tests/guest/ tests the figures."""
 
 import pandas as pd
 
@@ -9,8 +9,8 @@ S = 10**9
 
 
 def corners(*segments: tuple[float, float]) -> list[tuple[float, float]]:
-    """The line for segments with 2 s of video each; a segment is (time of arrival, content of the buffer just after
-    it), in s."""
+    """Return the line for segments with 2 s of video each. A segment is (time of arrival, content of the buffer just
+    after it), in s."""
     rows = [{"end_ns": came_s * S, "buffer_ns": after_s * S, "media_ns": 2 * S} for came_s, after_s in segments]
     t_s, buffer_s = buffer_over_time(pd.DataFrame(rows))
     return list(zip(t_s.tolist(), buffer_s.tolist(), strict=True))

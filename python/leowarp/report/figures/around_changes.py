@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and the rule
-that chooses these changes."""
+"""Draw the window and the round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024)."""
 
 from __future__ import annotations
 
@@ -31,11 +30,11 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 
 
 def chosen_changes(run: Run, count: int) -> list[int]:
-    """Times of the route changes with the most late packets; of changes with equally many late packets, those with the
-    most lost packets.
+    """Return the times of the route changes with the most late packets. Among equals, the changes with the most lost
+    packets come first.
 
-    run: View of one flow, or a run with one flow.
-    Returns: Times in ascending order, in ns on the run's clock. Fewer than `count` times are returned if the run has
+    run: A view of one flow, or a run with one flow.
+    Returns: The times in ascending order, in ns on the run's clock. There are fewer than `count` times if the run has
         fewer changes.
     Raises TraceError if the flow's path never changed.
     """
@@ -55,11 +54,11 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
-    """View of one flow of the first run: the flow with the most late packets at one route change.
+    """Return the view of the first run's flow with the most late packets at one route change.
 
-    runs: Views of flows. Views of runs other than the first are ignored.
-    change_s: Time in s of the only change that is compared; None: all changes are compared. If `change_s` is set, flows
-        whose path did not change at this time come last.
+    runs: The views of the flows. Views of runs other than the first are ignored.
+    change_s: The time in s of the only compared change. None means that all changes are compared. Flows whose path did
+        not change at `change_s` come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
     group = by_run(runs)[0]
@@ -77,7 +76,7 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
 
 
 class Column(NamedTuple):
-    """One column of a figure: a route change, its title, and its flows with label and line style."""
+    """A column of a figure: a route change, its title, and its flows with label and line style."""
 
     t_ns: int
     flows: list[Named]
@@ -87,17 +86,17 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:
-    """The columns of a figure, each for one route change. If there are several runs, each has one column; a single run
-    has a column for each of several changes.
+    """Return the columns of a figure, each for one route change. Each of several runs has one column. A single run has
+    a column for each of several changes.
 
-    runs: Runs, or views of their flows.
-    count: Number of columns if there is a single run.
-    change_s: Time in s that all columns show. By default, several runs are shown at the time that
+    runs: The runs, or views of their flows.
+    count: The number of columns if there is a single run.
+    change_s: The time in s that all columns show. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: Columns in the order of the runs, or for one run in order of time. For one run, the changes are those with
-        the most late packets, summed over all flows; among equals, those with the most lost packets. A column contains
-        the flows whose path changed at the column's time. If there are more such flows than lines can distinguish,
-        those that were affected most are shown.
+    Returns: The columns in the order of the runs, or in order of time for one run. For one run, the changes have the
+        most late packets, summed over all flows. Among equals, the changes with the most lost packets are chosen. A
+        column contains the flows whose path changed at the column's time. If lines cannot distinguish all flows, a
+        column shows the flows that were affected most.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -136,11 +135,11 @@ SPURIOUS: dict[str, Any] = {
     "facecolor": AFTER, "hatch": "////", "edgecolor": "#7a5200", "linewidth": 0,
     "label": "spurious (the original arrived)",
 }  # fmt: skip
-"""Line styles of needed and spurious retransmissions."""
+"""The line styles of needed and spurious retransmissions."""
 
 
 def _below(columns: Sequence[Column]) -> float:
-    """Height in inches of the legends below the columns. Only columns with several flows have a legend."""
+    """Return the height of the legends below the columns, in inches."""
     most = max(len(column.flows) for column in columns)
     return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
 
@@ -154,14 +153,14 @@ def cwnd_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
+    """Draw the congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
 
-    before_s, after_s: Time in s that is shown before and after each change.
-    count: Number of changes that are shown of a single run; each of several runs has one.
-    change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
+    before_s, after_s: The shown time in s before and after each change.
+    count: The number of shown changes of a single run. Each of several runs has one.
+    change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one column per change. The upper panel shows the window in packets. The lower panel shows
-        retransmissions per 50 ms of sending time, summed over the flows; spurious retransmissions are hatched.
+    Returns: A figure with one column per change. The upper panel shows the window in packets. The lower panel shows the
+        retransmissions per 50 ms of sending time, summed over the flows. Spurious retransmissions are hatched.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -216,14 +215,14 @@ def srtt_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Smoothed RTT around route changes (fig. 8), with the RTT of each packet and of the empty path.
+    """Draw the smoothed RTT around route changes (fig. 8), with the RTT of each packet and of the empty path.
 
-    before_s, after_s: Time in s that is shown before and after each change.
-    count: Number of changes that are shown of a single run; each of several runs has one.
-    change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
+    before_s, after_s: The shown time in s before and after each change.
+    count: The number of shown changes of a single run. Each of several runs has one.
+    change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of the current
-        propagation delays of both directions, without queues.
+    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of both directions'
+        current propagation delays, without queues.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -253,8 +252,8 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Draw the smoothed RTT of each flow, and the RTT of the flow's path without queues. If the run has one flow, also
-    draw the RTT of its packets."""
+    """Draw the smoothed RTT of each flow, and the RTT of the flow's path without queues. The packets' RTT is drawn only
+    if the run has one flow."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         if not several:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of groups of runs over time: the median over the seeds at each time, with its confidence interval as a
-band."""
+"""Draw groups of runs over time: the median over the seeds at each time, with its confidence interval as a band."""
 
 from __future__ import annotations
 
@@ -18,20 +17,19 @@ from leowarp.results.run import Run
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
-"""Number of steps along the time axis. With more steps, the figure would show the noise of single bins instead of the
+"""The number of steps along the time axis. With more steps, the figure would show the noise of single bins and not the
 spread over the seeds."""
 
 MOST_PANELS = 6
-"""Maximum number of flows in a figure; each flow has a panel. If a run has more flows, only the first flows are
-shown."""
+"""The maximum number of flows in a figure, each with its own panel."""
 
 Series = Callable[[Run, int, np.ndarray], np.ndarray]
-"""A function of a run, a flow's number and bin edges in ns. The function returns one value of the flow per bin; nan if
-the value is unknown."""
+"""A function of a run, a flow's number and bin edges in ns. It returns one value of the flow per bin, or nan for an
+unknown value."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
-    """A figure of `GROUP_FIGURES` with one panel per TCP flow. A panel has one line and one band per group.
+    """Return a figure of `GROUP_FIGURES` with one panel per TCP flow. A panel has a line and a band per group.
 
     groups: sequence of (name, views of the group's runs)
     Raises TraceError if the runs have no TCP flow, or no socket samples.
@@ -68,8 +66,9 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each column of `values`: lower end of the band, median, and upper end. The band's ends are order statistics,
-    as in `leowarp.scalars.medians`. In a column in which a run has no value, all three results are nan.
+    """Return the lower end of the band, the median, and the upper end for each column of `values`. The band's ends are
+    order statistics, as in `leowarp.scalars.medians`. All three results are nan in a column in which a run has no
+    value.
 
     values: float array of shape (runs, columns)
     """
@@ -95,7 +94,7 @@ def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Series of a column of the socket samples: its value at the middle of each bin, in units of `size`."""
+    """Return the series of a socket column: its value at the middle of each bin, in units of `size`."""
 
     def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)
@@ -110,4 +109,4 @@ GROUP_FIGURES: dict[str, tuple[str, str, Series]] = {
     "srtt": ("Smoothed round-trip time over time", "smoothed RTT, ms", _sampled("srtt_us", 1e3)),
     "cwnd": ("Congestion window over time", "window, packets", _sampled("cwnd_pkts", 1)),
 }
-"""Title, axis label and series function of each figure, in the order of the page."""
+"""The title, axis label and series function of each figure, in the order of the page."""

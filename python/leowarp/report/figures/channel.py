@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel during a run: received power, outcomes of codewords, and goodput over the same time axis."""
+"""Draw the mobile channel during a run: received power, outcomes of codewords, and goodput over the same time axis."""
 
 from __future__ import annotations
 
@@ -23,21 +23,19 @@ from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
 PIXELS = 700
-"""Number of pixel columns in which the power is drawn. For each pixel column, the figure shows the median and the
-middle 90 % of the samples."""
+"""The number of pixel columns in which the power is drawn."""
 
 MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""All codewords with at least `TOLD_APART` retransmissions share one colour."""
+"""The number of retransmissions from which all codewords share one colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
 
 def channel_over_time(runs: Sequence[Run]) -> Figure:
-    """Three panels for the first run: received Es/N0 with the states above it, codewords by number of retransmissions,
-    and goodput of the TCP flows.
+    """Draw the received Es/N0, the outcomes of codewords, and the goodput of the first run in three panels.
 
     Raises TraceError for the same reasons as `Run.realisation`.
     """
@@ -65,15 +63,15 @@ def channel_over_time(runs: Sequence[Run]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Length of a bin in s: the shortest length in `BINS_S` that gives at most `MOST_BINS` bins."""
+    """Return the length of a bin in s: the shortest length in `BINS_S` that gives at most `MOST_BINS` bins."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Draw the median and the middle 90 % of the received Es/N0 in each pixel column. A strip above the curves shows,
-    for each column, the state with the longest duration in that column.
+    """Draw the median and the middle 90 % of the received Es/N0 in each pixel column. A strip above the curves shows
+    the state with the longest duration in each column.
 
-    snr_db: Es/N0 in dB with a line of sight.
+    snr_db: The Es/N0 in dB with a line of sight.
     """
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
@@ -98,8 +96,7 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw two horizontal lines at the lowest constant Es/N0 at which a codeword can be decoded: after its first
-    transmission, and after all its transmissions."""
+    """Draw the lowest constant Es/N0 that decodes a codeword after its first and after all its transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
@@ -124,9 +121,9 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
 
 
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
-    """Draw the shares of codewords over their start time as a stack: decoded after 0, 1, ... retransmissions, and lost.
+    """Draw the stacked shares of codewords over their start time: decoded after 0, 1, ... retransmissions, and lost.
 
-    most: Maximum number of retransmissions of a codeword.
+    most: The maximum number of retransmissions of a codeword.
     """
     shares, names = codeword_shares(found, most, end_s, bin_s)
     edges_s = np.minimum(np.arange(shares.shape[1] + 1) * bin_s, end_s)
@@ -145,8 +142,8 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Percentages of the codewords that begin in each bin, an array of shape (kinds, bins); and the names of the kinds,
-    of which the last is "lost"."""
+    """Return the percentages of the codewords that begin in each bin, an array of shape (kinds, bins), and the kinds'
+    names. The last name is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
     # A billionth is subtracted: a quotient of floats may be slightly above an integer, which would add an empty bin.

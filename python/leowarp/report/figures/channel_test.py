@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that figure and page section of a mobile channel show the channel of the run."""
+"""Tests that the figure and page section of a mobile channel show the channel of the run."""
 
 import json
 import re
@@ -29,7 +29,7 @@ END_S = 4
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory):
-    """Plan and timeline of a run that was planned for 6 s but ended after 4 s; the test needs no guest."""
+    """The plan and timeline of a run that was planned for 6 s but ended after 4 s."""
     path = tmp_path_factory.mktemp("runs") / "mobile"
     path.mkdir()
     scenario = path / "scenario.toml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of distributions: goodput CDF (fig. 4), RTT CCDF (fig. 5), and both for several scenarios (fig. 9)."""
+"""Draw distributions: the goodput CDF (fig. 4), the RTT CCDF (fig. 5), and both for several scenarios (fig. 9)."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ from leowarp.results.run import Run
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
-"""A run counts as near the capacity if at least a tenth of its bins have this share of the capacity or more."""
+"""The share of the capacity that counts as near it. A run is near the capacity if at least a tenth of its bins reach
+this share."""
 
 
 def goodput_cdf(
     runs: Sequence[Run], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
     skip_s: float = 0.0,
 ) -> Figure:  # fmt: skip
-    """Share of time in which goodput is at most a given value (fig. 4).
+    """Draw the share of time in which goodput is at most a given value (fig. 4).
 
     Values near the path's capacity take most of the x axis. If no run is near the capacity for a tenth of the time, low
     values take most of the axis.
 
-    y_scale: {"linear", "log"}. "log" makes rare dips visible.
-    skip_s: Time at the start that is left out (slow start), in s.
-    series: {"in_order", "acked", "sacked"}. Goodput as data in order at the receiver, or as data that the sender knows
-        to be acknowledged.
-    bin_ns: Length of a bin, in ns; a share of time is a share of the bins.
-    Returns: A figure with one step curve per flow. If there are more flows than lines can distinguish, the flows with
-        the lowest, median and highest mean are coloured and all others are grey.
+    y_scale: {"linear", "log"}. With "log", rare dips are visible.
+    skip_s: The time at the start that is left out (slow start), in s.
+    series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
+        knows to be acknowledged.
+    bin_ns: The length of a bin, in ns. A share of time is a share of the bins.
+    Returns: A figure with one step curve per flow. If lines cannot distinguish all flows, the flows with the lowest,
+        median and highest mean are coloured and all others are grey.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -78,10 +79,10 @@ def goodput_cdf(
 
 
 def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
-    """Share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
+    """Draw the share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
 
-    skip_s: Time at the start that is left out (slow start), in s.
-    Returns: A figure with one step curve per flow. Each sample is weighted by the time until the next sample. The axis
+    skip_s: The time at the start that is left out (slow start), in s.
+    Returns: A figure with one step curve per flow. The weight of a sample is the time until the next sample. The axis
         ends at the share `SMALLEST_SHARE`.
     Raises TraceError if no round-trip time was measured.
     """
@@ -114,14 +115,14 @@ def _mean_srtt_us(run: Run) -> float:
 
 
 def _names_in(runs: Sequence[Run]) -> float:
-    """Height in inches of the names of flows above the panel."""
+    """Return the height of the flows' names above the panel, in inches."""
     if not any(run.chosen_flow is not None for run in runs) or len(runs) == 1:
         return 0.0
     return 0.12 * (len(runs) if shown_apart(runs) else 4)
 
 
 def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
-    """Add the legend: inside the panel, or above the panel if the entries are names of flows, which are long."""
+    """Add the legend inside the panel, or above it if the entries are names of flows, which are long."""
     if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
@@ -140,8 +141,8 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """Ticks of the axis: the capacity and round numbers, in order of importance. A tick is left out if it is closer
-    than 7 % of the axis to a more important tick."""
+    """Return the ticks of the axis: the capacity and round numbers, in order of importance. A tick closer than 7 % of
+    the axis to a more important tick is left out."""
     scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
     round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
     wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
@@ -154,8 +155,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Make the axis linear up to about the mean goodput, and logarithmic beyond it. If a flow seldom fills its path,
-    most of its bins are in the linear part."""
+    """Make the axis linear up to about the mean goodput, and logarithmic beyond. If a flow seldom fills its path, most
+    of its bins are in the linear part."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)
@@ -168,8 +169,7 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
-    """Stretch the axis around the capacity with asinh, so that 1 Mbit/s near the capacity is as wide as tens of Mbit/s
-    far from it."""
+    """Stretch the axis around the capacity with asinh, because values near the capacity differ little."""
     # The scale is approximately linear within `width` of the capacity, and logarithmic farther away. For a capacity of
     # 95.64 Mbit/s, the last Mbit/s below the capacity is as wide as the first 57 Mbit/s.
     width = 0.01 * capacity_mbps

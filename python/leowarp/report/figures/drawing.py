@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the figures of a page into files, in the chosen formats, and reports progress."""
+"""Draw the figures of a page into files, in the chosen formats, and report progress."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from leowarp.report.style import FORMATS, PAGE_FORMATS, save, styled, without_ru
 from leowarp.results.run import Run
 
 OnFigure = Callable[[int, int], None]
-"""Called after each figure with the number of figures drawn so far and the number of all figures."""
+"""A function that is called after each figure, with the number of figures drawn so far and the number of all
+figures."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Choice of the figures to draw, and of their formats.
+    """The choice of figures to draw, and of their formats.
 
-    names: Names of the figures; by default all figures for which the runs have data.
-    formats: Formats in addition to those that a page embeds.
-    flows: Flows of the first run that the figures show; by default all of them.
-    change_s: Time in s of the route change that figures around route changes show.
-    on_figure: Called after each figure.
+    names: The names of the figures. The default is all figures for which the runs have data.
+    formats: The formats in addition to the page's own.
+    flows: The flows of the first run that the figures show. The default is all flows.
+    change_s: The time in s of the route change that figures around route changes show.
+    on_figure: The function that is called after each figure.
     """
 
     names: Sequence[str] | None = None
@@ -40,7 +41,7 @@ class Drawing:
     on_figure: OnFigure = lambda drawn, count: None
 
     def chosen(self, runs: Sequence[Run]) -> list[str]:
-        """Names of the figures, in the order of a page.
+        """Return the names of the figures, in the order of a page.
 
         Raises ScenarioError if there is no such figure, or if the runs have no data for it.
         """
@@ -72,10 +73,10 @@ class Drawing:
 def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
     """Draw and save figures.
 
-    folder: Folder for the files; created if it is missing.
-    drawing: Figures and formats; by default all figures for which the runs have data, as SVG.
-    Returns drawn: Names of the figures that are now in the folder.
-    Returns not_drawn: For each figure that could not be drawn, the reason.
+    folder: The folder for the files, created if it is missing.
+    drawing: The figures and formats. The default is all figures for which the runs have data, as SVG.
+    Returns drawn: The names of the figures that are now in the folder.
+    Returns not_drawn: The reason for each figure that could not be drawn.
     Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
     """
     drawing = drawing or Drawing()
@@ -106,7 +107,7 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
 
 
 def _reason(error: TraceError) -> str:
-    """The reason why a figure is not drawn, and what the user can do."""
+    """Return the reason why a figure is not drawn, and what the user can do."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
@@ -137,7 +138,7 @@ _BEGINNING_BYTES = 1 << 16
 
 
 def _is_for_papers(file: Path) -> bool:
-    """Whether a file of a figure exists and is not the PNG of a page. The PNG of a page has the rules in its
+    """Return whether a file of a figure exists and is not the PNG of a page. Only a page's PNG has the rules in its
     metadata."""
     if not file.exists():
         return False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the numbers of a figure back from the drawn figure. Each figure of a page has a CSV file with its numbers.
+"""Read the numbers of a figure back from the drawn figure. Each figure of a page has a CSV file with its numbers.
 
-The numbers are read from matplotlib's artists, not from the run's tables, so a figure and its file always agree.
+The numbers come from matplotlib's artists, not from the run's tables, so a figure and its file always agree.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _FLOWS = "# flows: "
 
 
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
-    """Each point of a figure as CSV with nine digits. Comments at the top name the axes of each panel.
+    """Return each point of a figure as CSV with nine digits. Comments at the top name the axes of each panel.
 
-    The columns are `COLUMNS`: number of the panel (from 1); name in the legend (empty if it has none); coordinates of
-    the point. `y_low` is the lower end of a bar or a band, and empty for a line. In an image, `y_low` is the value of a
-    cell, and `y` is the row.
+    The columns are `COLUMNS`: panel (from 1), name in the legend (may be empty), and coordinates of the point. `y_low`
+    is the lower end of a bar or a band, and empty for a line. In an image, `y_low` is the value of a cell, and `y` is
+    the row.
 
-    flows: Flows that the user chose for the figure. A comment in the CSV text lists the chosen flows, so that the
-        figure can be drawn again with them (`flows_of_text`).
+    flows: The flows that the user chose for the figure. A comment in the CSV text lists them, so that the figure can be
+        drawn again with them (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
@@ -50,7 +50,7 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
 
 
 def _field(name: str) -> str:
-    """A name as a field of CSV (RFC 4180).
+    """Return a name as a field of CSV (RFC 4180).
 
     >>> _field('the "first", upwards')
     '"the ""first"", upwards"'
@@ -60,7 +60,7 @@ def _field(name: str) -> str:
 
 
 def flows_of_text(text: str) -> list[int] | None:
-    """The flows that the user chose for a figure, read from its `figure_text`; None if the figure shows all flows.
+    """Return the flows that the user chose for a figure, from its `figure_text`, or None for all flows.
 
     >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
     [0, 2]
@@ -76,8 +76,8 @@ def _panels(figure: Figure) -> list[Axes]:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
-    """For each artist of the panel: its name, and arrays of x, y and y_low in the panel's coordinates. Lines across the
-    whole panel, such as marks of route changes, are left out."""
+    """Yield each artist's name, and arrays of x, y and y_low in the panel's coordinates. Lines across the whole panel,
+    such as marks of route changes, are left out."""
     for line in axes.get_lines():
         if line.get_transform() == axes.transData:
             yield str(line.get_label()), *_floats(line.get_xdata(), line.get_ydata()), np.nan
@@ -128,7 +128,7 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
 
 
 def _filled(values: Any) -> np.ndarray:
-    """`values` as floats, with nan where they are masked."""
+    """Return `values` as floats, with nan where they are masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

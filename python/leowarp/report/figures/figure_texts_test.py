@@ -42,13 +42,13 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""Runs whose figures differ only in the footer. To save time, each of these runs is tested with a different third of
-the figures."""
+"""The runs whose figures differ only in the footer. Each is tested with a different third of the figures, to save
+time."""
 
 
 @pytest.fixture(scope="session")
 def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
-    """Views of runs by name; each run is made when it is first used."""
+    """The views of runs by name."""
     views = {
         "one": Run(run_dir, complete=False),
         "other": Run(other_run_dir, complete=False),

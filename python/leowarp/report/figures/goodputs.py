@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput over time, one panel per run (fig. 6 of Frederiksen et al., 2024)."""
+"""Draw goodput over time, one panel per run (fig. 6 of Frederiksen et al., 2024)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def goodput_over_time(
     runs: Sequence[Run], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of its
-    run.
+    """Draw goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of
+    its run.
 
-    series: {"in_order", "acked", "sacked"}. Goodput as data in order at the receiver, or as data that the sender knows
-        to be acknowledged.
-    bin_ns: Length of a bin, in ns. If there are more than `MOST_BINS` bins, the line connects means of several bins,
-        and an area behind it shows the range of the bins.
-    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
+    series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
+        knows to be acknowledged.
+    bin_ns: The length of a bin, in ns. With more than `MOST_BINS` bins, the line connects means, and an area shows the
+        range of the bins.
+    start_s, end_s: The shown part of the run, in s. The default is the whole run.
     Raises TraceError if a run has no TCP flow.
     """
     groups = by_run(runs)
@@ -70,32 +70,30 @@ def goodput_over_time(
 
 
 def top_mbps(runs: Sequence[Run]) -> float:
-    """Upper limit of the axis of goodput, in Mbit/s; inf if the capacity of a path is unknown or changes.
+    """Return the upper limit of the goodput axis in Mbit/s, or inf if a path's capacity is unknown or changes.
 
-    When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. Bins of
-    several times the capacity lie above the axis, because a longer axis would make dips unreadable. In 60 s of CUBIC
-    over 100 Mbit/s, for example, the highest bin has 390 Mbit/s.
+    When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. The bins
+    with these data lie above the axis, because a longer axis would make dips unreadable.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
 
 MOST_BINS = 1_400
-"""Maximum number of bins that are drawn one by one: the number of pixels of a figure that is 7.16 in wide, at 200 per
+"""The maximum number of bins that are drawn one by one. A 7.16 in wide figure has this number of pixels at 200 per
 inch. A line through 20,000 bins would look like an area without dips."""
 
 DRAWN_BINS = 400
-"""Number of means that are drawn if there are more than `MOST_BINS` bins. A line through this number of means has three
-to four pixels per mean, which is enough."""
+"""The number of means that are drawn if there are more than `MOST_BINS` bins."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
-    """Number of bins that are averaged into one point of a line."""
+    """Return the number of bins that are averaged into one point of a line."""
     count = (end_s - start_s) * 1e9 / bin_ns
     return 1 if count <= MOST_BINS else math.ceil(count / DRAWN_BINS)
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Start time and mean rate of each group of `joined` bins. If the last group has fewer bins, it is left out."""
+    """Return the start time and mean rate of each group of `joined` bins. A last group with fewer bins is left out."""
     whole = len(rate) // joined * joined
     # The mean of a group with fewer bins would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
@@ -104,8 +102,8 @@ def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """Draw one flow: its bins as a line. If there are too many bins, draw means of several bins instead; and if
-    `alone`, draw the range of the bins behind the line."""
+    """Draw the bins of one flow as a line. Too many bins are replaced by means of several bins. With `alone`, an area
+    behind the line shows their range."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return

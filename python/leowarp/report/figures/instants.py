@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses the route change at which figures show several runs. All runs are shown at the same time, which `RULE`
-determines."""
+"""Choose the route change at which figures show several runs."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ RULE = (
 
 
 def hits(run: Run) -> dict[int, tuple[int, int]]:
-    """Numbers of late and of lost packets at each route change of a view's flow; the keys are the times of the changes
-    in ns."""
+    """Return the late and lost packets at each route change of a view's flow. The keys are the changes' times in ns."""
     changes = run.changes
     # The numbers of late and lost packets are null if the run did not observe single packets (observe.truth = false).
     # For the comparison of changes, null becomes 0, but no page shows this 0 as a number of packets.
@@ -29,8 +27,8 @@ def hits(run: Run) -> dict[int, tuple[int, int]]:
 
 
 def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
-    """Numbers of late and of lost packets at each route change, summed over several flows of one or more runs; the keys
-    are the times of the changes in ns."""
+    """Return the late and lost packets at each route change, summed over several flows. The keys are the changes' times
+    in ns."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():
@@ -40,8 +38,7 @@ def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
 
 
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Times of route changes, sorted by the numbers in `of_instants`: those with the most late packets first; among
-    equals, those with the most lost packets; then the earliest."""
+    """Return the times of route changes, sorted by most late packets, most lost packets, and earliest time."""
     # Late packets are compared first, because the route change causes them. Most packets that are lost near a change
     # are dropped by a full queue, independently of the change (docs/concepts/truth.md, "The table of route changes").
     # Among equals the earliest time is first, so that the result does not depend on the order of rows.
@@ -49,7 +46,7 @@ def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
 
 
 def common_instant(views: Sequence[Run]) -> int | None:
-    """Time in ns at which several runs are shown side by side, chosen by `RULE`; None if no path ever changed."""
+    """Return the time in ns at which several runs are shown side by side, or None if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
         return None
@@ -62,8 +59,7 @@ def common_instant(views: Sequence[Run]) -> int | None:
 
 
 def chosen_instant_s(views: Sequence[Run], text: str) -> float:
-    """The time in s that a user specifies by `text`: a time such as "150 s", or the number (from 1) of a change in any
-    of the runs.
+    """Return the time in s for a user's `text`: a time such as "150 s", or the number (from 1) of a change.
 
     Raises ScenarioError if no change has this number, or if the time is outside of a run.
     """
@@ -97,8 +93,7 @@ def chosen_instant_s(views: Sequence[Run], text: str) -> float:
 
 
 def sentence(views: Sequence[Run], change_s: float | None) -> str:
-    """Sentence for the page: which time the figures around route changes show, and why; empty if no path ever
-    changed."""
+    """Return a sentence about the time that the figures around route changes show, or "" without a change."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
     t_ns = common_instant([view for run in views for view in _flows_of(run)])

@@ -14,7 +14,7 @@ S = 1_000_000_000
 
 
 def view(*changes, end_s=100):
-    """View of one flow; each of `changes` is (time in s, late packets, lost packets) of a route change."""
+    """Return the view of one flow. Each of `changes` is (time in s, late packets, lost packets) of a route change."""
     frame = pd.DataFrame(
         [(t_s * S, late, lost) for t_s, late, lost in changes], columns=["t_ns", "late_pkts", "lost_pkts"]
     )

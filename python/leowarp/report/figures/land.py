@@ -107,7 +107,7 @@ LAND_DEG: tuple[np.ndarray, ...] = tuple(
     _points(text)
     for text in (_EURASIA, _AFRICA, _NORTH_AMERICA, _SOUTH_AMERICA, _GREENLAND, _AUSTRALIA, _ANTARCTICA, *_ISLANDS)
 )
-"""Land: arrays of shape (n, 2), longitude and latitude in degrees."""
+"""The land: arrays of shape (n, 2), longitude and latitude in degrees."""
 
 WATER_DEG: tuple[np.ndarray, ...] = tuple(_points(text) for text in _WATER)
-"""Inland water, drawn over the land: arrays in the form of `LAND_DEG`."""
+"""The inland water, drawn over the land: arrays in the form of `LAND_DEG`."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of figures with more flows than lines can distinguish. Some of these figures show quantiles over all flows as
-bands. The others show one thin grey curve per flow, with the lowest, the median and the highest curve in colour."""
+"""The parts of figures with more flows than lines can distinguish. Some of these figures show quantiles over all flows
+as bands. The other figures show one thin grey curve per flow, with the lowest, the median and the highest curve in
+colour."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from leowarp.report.style import BEFORE, line_style
 from leowarp.results.run import Run
 
 MOST_GREY = 200
-"""Maximum number of grey curves in a figure. More curves would look like one grey area, and each curve takes 1 ms and 2
+"""The maximum number of grey curves in a figure. More curves look like one grey area, and each curve takes 1 ms and 2
 kB of the file."""
 
 Named = tuple[Run, str, dict[str, Any]]
@@ -23,21 +24,19 @@ Named = tuple[Run, str, dict[str, Any]]
 
 
 def shown_apart(runs: Sequence[Run]) -> bool:
-    """Whether each view gets its own line.
+    """Return whether each view gets its own line.
 
-    Returns: True for up to `MOST_LINES` views, and for any number of views that all belong to different runs, because
-        the user named each run.
+    Returns: True for up to `MOST_LINES` views, and for views of different runs, because the user named each run.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
 
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Draw the median and quantiles over the flows, at each time.
+    """Draw the median and quantiles over the flows at each time.
 
-    axes: Gets three bands and the line of the median, with four labels for a legend.
-    series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. At each time,
-        the quantiles are over the flows that have a value at that time. Times are rounded to 1 ns before they are
-        compared.
+    axes: The axes, which get three bands and the line of the median, with four labels for a legend.
+    series: sequence of (t_s, value). Each flow has one entry, with float64 arrays of equal length. At each time, the
+        quantiles are over the flows that have a value at that time.
     """
     # Times of two flows that are equal in ns may differ in the last bit when they are expressed in s. Without rounding,
     # two equal times would count as different times.
@@ -62,13 +61,12 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 
 
 def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
-    """Each view that is drawn, with its label and the style of its curve.
+    """Return each view to draw, with its label and the style of its curve.
 
-    scores: One number per view; the views with the lowest, the median and the highest number are coloured.
-    Returns: list of (view, label, style). If there are few enough views to distinguish, each has a colour. With more
-        views, all curves are grey, and only the first grey curve has a label. The three selected views are drawn over
-        the grey curves in colour. At most `MOST_GREY` curves are grey. If more curves would be grey, only every n-th
-        view in the order of the scores is drawn, and the label says so.
+    scores: A number per view. The views with the lowest, the median and the highest number are coloured.
+    Returns: list of (view, label, style). Each of a few views has a colour. With more views, all curves are grey, and
+        only the first grey curve has a label. More than `MOST_GREY` grey curves are thinned to every n-th view in the
+        order of the scores, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
@@ -93,11 +91,11 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
 
 
 def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
-    """All views if each gets its own line (`shown_apart`); otherwise the `MOST_LINES` views with the highest scores.
-    Among equal scores, earlier views are selected.
+    """Return all views if each gets its own line, otherwise the `MOST_LINES` views with the highest scores. Among equal
+    scores, the earlier views are selected.
 
     Returns kept: The selected views, in their original order.
-    Returns words: Text for a title that says how many views are shown, such as "8 of 90 flows"; "" if all are shown.
+    Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows", or "" for all.
     """
     if shown_apart(runs):
         return list(runs), ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that figures of several flows show all flows, say which flows they show, or show the flows' distribution."""
+"""Tests that figures of several flows show all flows, name their flows, or show the flows' distribution."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_bands_are_the_quantiles_over_the_flows_that_have_a_value():
 
 
 def with_changes(monkeypatch, *pairs):
-    """Gives runs these route changes; each pair is (run, frame of its changes)."""
+    """Give runs these route changes. Each pair is (run, frame of its changes)."""
     monkeypatch.setattr(Run, "changes", property(lambda self: next(frame for run, frame in pairs if run is self)))
 
 

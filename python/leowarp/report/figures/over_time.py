@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws series of a run over any part of its time, one panel per series: `leowarp report --plot`."""
+"""Draw series of a run over any part of its time, one panel per series: `leowarp report --plot`."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, 
 from leowarp.results.run import Run
 
 MOST_PANELS = 8
-"""Maximum number of panels, which is how many fit below each other on the page of a paper."""
+"""The maximum number of panels that fit below each other on the page of a paper."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""For each unit of a series: the unit on the axis, and its size in the series' unit."""
+"""The unit on the axis for each unit of a series, and its size in the series' unit."""
 
 
 def plot(
     runs: Runs, names: Sequence[str], *, flow: int | str | Sequence[int | str] | None = None, from_s: float = 0.0,
     to_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw series over time: one panel per series, the panels below each other, and one line per flow.
+    """Draw series over time, with one panel per series and one line per flow. The panels are below each other.
 
     Parameters
     ----------
     runs : path, Run, or a sequence of them
-        Run directories.
+        The run directories.
     names : sequence of str
-        Names of the series (`leowarp.metrics.SERIES`); a unit may be left out.
+        The names of the series (`leowarp.metrics.SERIES`). A unit may be left out.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name. By default all flows that have the series are drawn, if there are
-        at most eight.
+        The flows of each run to draw, by number or name. The default is all flows that have the series, if there are at
+        most eight.
     from_s, to_s : float
-        First and last time that is shown, on the run's clock; `to_s` defaults to the end of the run.
+        The first and last shown time on the run's clock. `to_s` defaults to the end of the run.
 
     Raises
     ------
     ScenarioError
-        If there is no such series or flow, if there are more lines than can be distinguished, or if `to_s` is not after
+        If there is no such series or flow, if a reader could not distinguish the lines, or if `to_s` is not after
         `from_s`.
     TraceError
         If the runs did not record a requested series.
@@ -120,7 +120,7 @@ _Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
 
 
 def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:
-    """A line for each run or flow in `lines` that has the series.
+    """Return a line for each run or flow in `lines` that has the series.
 
     Raises TraceError if no flow has the series, or if a requested flow lacks it.
     """

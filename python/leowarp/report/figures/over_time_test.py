@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of figures of series over time."""
+"""Tests the figures of series over time."""
 
 import pytest
 

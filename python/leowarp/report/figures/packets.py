@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packet diagram of one route change in a run (fig. 2): when each packet left and arrived, and on which path."""
+"""Draw the packet diagram of one route change (fig. 2): when each packet left and arrived, and on which path."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new
 from leowarp.results.run import Run
 
 MARKS = 110
-"""Maximum number of marks of one kind that a reader can distinguish on a page. If a page has more marks, only every
-second, third, ... mark is drawn."""
+"""The maximum number of marks of one kind that a reader can distinguish on a page. With more marks, only every second,
+third, ... mark is drawn."""
 
 TRACKS = 60
-"""Approximate number of packets that are drawn as a line from sending to arrival. With about 60 lines, both slopes are
-visible, and gaps remain between lines."""
+"""The approximate number of packets that are drawn as a line from sending to arrival."""
 
 NEAR_S = 1.0
-"""A change is drawn only if a packet was sent within this time before or after it, in s. The limit is needed because a
-sender that waits for a timeout sends nothing for seconds."""
+"""The maximum time in s between a drawn change and the nearest sent packet. The limit exists because a sender that
+waits for a timeout sends nothing for seconds."""
 
 
 @dataclass(frozen=True)
 class _Around:
-    """Packets of a run's main flow that were sent within 3 s of a change, with their numbers."""
+    """The packets of a run's main flow that were sent within 3 s of a change, with their numbers."""
 
     t_ns: int
     data: pd.DataFrame
@@ -47,7 +46,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """The packets with new numbers: number 0 is the packet with sequence number `zero`."""
+        """Return the packets with new numbers, where number 0 has the sequence number `zero`."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
@@ -63,12 +62,12 @@ class _Around:
 
 
 def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
-    """Sequence number over time around one route change: packets sent, packets that arrived on the old and on the new
-    path, late packets, retransmissions, and ACKs.
+    """Draw sequence numbers over time around one route change: packets, late packets, retransmissions, and ACKs. The
+    colour of an arrival shows the old or the new path.
 
     If a run has several flows, the diagram shows the flow with the most late packets at one change.
 
-    change_s: Instant of the change to show; by default the change with the most late packets.
+    change_s: The time of the change to show, in s. The default is the change with the most late packets.
     Raises TraceError if the packets around the change were not stored.
     """
     run = hardest_hit(runs, change_s)
@@ -88,11 +87,11 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
 
 
 def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
-    """`packet_diagram` of one change in several runs, side by side; packet numbers and axes are the same in all panels.
+    """Draw the `packet_diagram` of one change in several runs, side by side, with the same packet numbers and axes.
 
-    runs: Runs that are equal up to the change, so that a packet has the same number in each of them. Number 0 is the
+    runs: The runs, which must be equal up to the change, so that a packet has the same number in each. Number 0 is the
         first late packet of the first run.
-    names: Names of the runs, used as titles of the panels.
+    names: The names of the runs, for the titles of the panels.
     Raises TraceError for the same reasons as `packet_diagram`.
     """
     t_ns = round(change_s * 1e9)
@@ -115,7 +114,7 @@ def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float
 
 
 def _around(run: Run, t_ns: int) -> _Around:
-    """The packets of a run that were sent around a change; number 0 is the first late packet."""
+    """Return the packets of a run that were sent around a change. Number 0 is the first late packet."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
     # The sort is stable, because segments that were cut from one large segment leave at the same time and must keep
@@ -144,8 +143,8 @@ def _around(run: Run, t_ns: int) -> _Around:
 def _frame(
     data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
 ) -> tuple[float, float, float, float]:
-    """Limits of the axes (lowest and highest number; begin and end in ms). The axes include the late packets, the
-    packets that overtook them, and the first retransmissions."""
+    """Return the limits of the axes (lowest and highest number, begin and end in ms). The axes include the late
+    packets, the packets that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
         # A sender with a small window may send no packet within 60 ms of the change. If no packet is within 60 ms, the
@@ -212,7 +211,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:
-    """A mask with every n-th of the marks that the mask `keep` selects, so that about `MARKS` remain."""
+    """Return a mask of every n-th mark that the mask `keep` selects, so that about `MARKS` remain."""
     chosen = np.flatnonzero(keep)
     few = np.zeros(len(keep), dtype=bool)
     few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of pings, like figures 3 to 5 of `huston2024`: all replies, the replies around one route change, and the
-round trips outside of changes.
+"""Draw pings as in figures 3 to 5 of `huston2024`: all replies, replies around a route change, and round trips between
+changes.
 
-`draw_probes` and `draw_minima` draw `Probes` from any source into an axes. The figures call these functions once per
-run.
+`draw_probes` and `draw_minima` draw `Probes` from any source into an axes.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ def draw_probes(
     axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
     size: float | None = None,
 ) -> None:  # fmt: skip
-    """Draw the round-trip time of each probe over its sending time. Lost probes are ticks on the time axis, and changes
-    are pink lines.
+    """Draw the round-trip time of each probe over its sending time. Lost probes are ticks on the time axis. Changes are
+    pink lines.
 
-    changes_s: Times of the changes on the run's clock, in s.
-    zero_s: Time on the run's clock, in s, that is 0 on the axis.
-    size: Size of a dot in points; by default it depends on the number of probes.
+    changes_s: The times of the changes on the run's clock, in s.
+    zero_s: The time on the run's clock that is 0 on the axis, in s.
+    size: The size of a dot in points. The default depends on the number of probes.
     """
     # Many dots are drawn smaller, so that all dots together cover about the same share of the figure.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
@@ -61,9 +60,9 @@ def draw_probes(
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
     """Draw the smallest round-trip time between successive route changes, as steps.
 
-    axes: Axes in s and ms.
-    changes_ns: int64 array. Times of the changes in ascending order, on the run's clock.
-    guard_ns: Probes within this time before and after each change do not count.
+    axes: The axes, in s and ms.
+    changes_ns: int64 array. The times of the changes in ascending order, on the run's clock.
+    guard_ns: The time before and after each change in which probes do not count.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -73,11 +72,11 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 
 
 def ping_over_time(runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
-    """Round-trip time of every probe, one panel per run and flow (fig. 3).
+    """Draw the round-trip time of every probe, one panel per run and flow (fig. 3).
 
-    runs: Runs with ping flows that get replies. If there are more flows than lines can distinguish, those with the most
+    runs: The runs with ping flows that get replies. If lines cannot distinguish all flows, the flows with the most
         losses are shown.
-    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
+    start_s, end_s: The shown part of the run, in s. The default is the whole run.
     Raises TraceError if a run has no ping flow with replies.
     """
     until_s = end_s or _end_s(runs)
@@ -95,9 +94,9 @@ def ping_around_change(
     runs: Sequence[Run], *, change_s: float | None = None, before_s: float = 2.0,
     after_s: float = 2.0,
 ) -> Figure:  # fmt: skip
-    """Round-trip time of the probes around one route change (fig. 4).
+    """Draw the round-trip time of the probes around one route change (fig. 4).
 
-    change_s: Time in s of the change to show. The default is the change with the largest round-trip time within 1 s
+    change_s: The time in s of the change to show. The default is the change with the largest round-trip time within 1 s
         before or after the change. If there are several runs, this change of the first run sets the time for all runs.
     """
 
@@ -126,11 +125,11 @@ def ping_between_changes(
     runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
-    """Round-trip times outside of changes, and the smallest value of each slot as steps (fig. 5).
+    """Draw the round-trip times outside of changes, and the smallest value of each slot as steps (fig. 5).
 
-    runs: Runs with ping flows that get replies.
-    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
-    guard_s: Time in s before and after each change in which probes are left out.
+    runs: The runs with ping flows that get replies.
+    start_s, end_s: The shown part of the run, in s. The default is the whole run.
+    guard_s: The time in s before and after each change in which probes are left out.
     Raises TraceError if a run has no ping flow with replies.
     """
     guard_ns, until_s = round(guard_s * 1e9), end_s or _end_s(runs)
@@ -153,11 +152,10 @@ def ping_between_changes(
 
 
 def probe_delays(runs: Sequence[Run]) -> Figure:
-    """One-way delay and round-trip time of each ping or UDP packet over its sending time.
+    """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time.
 
-    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are
-        more flows than lines can distinguish, the figure shows quantiles of the one-way delay over all flows as bands,
-        in columns of 10 ms.
+    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If lines cannot
+        distinguish all flows, bands show quantiles of the one-way delay over all flows, in columns of 10 ms.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
@@ -231,7 +229,7 @@ def _panels(
 
 
 def _end_s(runs: Sequence[Run]) -> float:
-    """End of the longest run in s, which is the end of the shared time axis."""
+    """Return the end of the longest run in s, which is the end of the shared time axis."""
     return max(run.end_ns for run in runs) / 1e9
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the queues of a path over the run, and of the queues around a route change: on links that the change
-removes, keeps or adds."""
+"""Draw the queues of a path over the run, and around a route change."""
 
 from __future__ import annotations
 
@@ -19,18 +18,17 @@ from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_styl
 from leowarp.results.run import Run
 
 MOST_QUEUES = 6
-"""Maximum number of panels in the figure of one run's queues, because the panel of a pair of stations is large."""
+"""The maximum number of panels in the figure of one run's queues, because the panel of a station pair is large."""
 
 
 def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Largest sampled queue of the n-th link of the current path, in each time bin.
+    """Return the largest sampled queue of the n-th link of the current path, in each time bin.
 
-    known: Queues in these bins that are already computed, by direction. The function adds the queues that it computes
-        to `known`.
-    Returns edges_ns: int64 array of shape (bins + 1,). The run has at most 600 bins, and at most as many bins as
-        samples.
-    Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. A value is nan if
-        the path has fewer links at that time, or if the link has no samples.
+    known: The queues in these bins that are already computed, by direction. The function adds its own queues to
+        `known`.
+    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and at most as many bins as samples.
+    Returns waiting: float64 array of shape (hops of the longest path, bins). The values are in packets. A value is nan
+        if the path has fewer links at that time, or if the link has no samples.
     """
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
@@ -55,12 +53,11 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
 
 
 def queues(runs: Sequence[Run]) -> Figure:
-    """Number of packets that wait at each link of the path, over time.
+    """Draw the number of packets in the queue of each link of the path, over time.
 
-    runs: Runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
-    Returns: A figure with one panel per run and pair of stations, which shows the links of the path over s. For a
-        single run, the figure shows the `MOST_QUEUES` pairs with the longest queues. The colour scale is the same in
-        all panels.
+    runs: The runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
+    Returns: A figure with one panel per run and pair of stations, with the links of the path over s. A single run has
+        panels for the `MOST_QUEUES` pairs with the longest queues. All panels have the same colour scale.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
@@ -102,8 +99,8 @@ def queues(runs: Sequence[Run]) -> Figure:
 
 
 def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Indexes of the `MOST_QUEUES` views with the longest queues, each with the view's map (`queue_map`). Among views
-    with equal queues, earlier ones are selected."""
+    """Return the indexes of the `MOST_QUEUES` views with the longest queues, each with the view's map (`queue_map`).
+    Among views with equal queues, the earlier ones are selected."""
     # Many pairs of stations share links, so the queue of each link is computed only once. A pair is skipped if an upper
     # bound shows that its queues are too short to be selected.
     known: dict[int, dict[int, np.ndarray]] = {}
@@ -121,7 +118,7 @@ def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
 
 
 def _at_most(run: Run) -> float:
-    """Upper bound of the number of packets that waited at any link of the view's paths."""
+    """Return an upper bound of the packets in the queue of any link of the view's paths."""
     flow, tables = run.observed_plan.flows[run.main_flow], run.tables
     links = {
         link for path in pair_routes(tables, (flow.source, flow.destination))["path"] for link in tables.links_of(path)
@@ -131,7 +128,7 @@ def _at_most(run: Run) -> float:
 
 
 def _one_a_pair(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
-    """For each run and pair of stations: the view of the pair's first flow, and the name of the pair's path."""
+    """Return the view of the first flow and the name of the path, for each run and pair of stations."""
     of_runs = run_labels(runs)
     found: dict[tuple[int, str, str], tuple[Run, str]] = {}
     for run in runs:
@@ -147,15 +144,15 @@ def queues_at_change(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Queues around a route change, at the links that the change removes from the path (dashed), keeps and adds.
+    """Draw the queues around a route change, at the links that the change removes from the path (dashed), keeps and
+    adds.
 
-    before_s, after_s: Time in s that is shown before and after each change.
-    count: Number of changes that are shown if there is a single run. If there are several runs, one change of each run
-        is shown.
-    change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
+    before_s, after_s: The shown time in s before and after each change.
+    count: The number of shown changes of a single run. Each of several runs has one.
+    change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: A figure with one panel per change, in packets over s. A panel shows the flow that its route change
-        affected most. Links with never more than one waiting packet are left out.
+        affected most. Links whose queue never has more than one packet are left out.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -198,8 +195,8 @@ def queues_at_change(
 
 
 def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
-    """The path of a view's flow just before `t_ns`, and its path from `t_ns` on. The two paths are equal if the path
-    did not change at `t_ns`."""
+    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on. Both are equal if the path did
+    not change at `t_ns`."""
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # A row of the routes is valid from its time on, so the old path is valid 1 ns before `t_ns`.
@@ -208,7 +205,7 @@ def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
 
 
 def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
-    """Largest value of a step function in each bin, including its value at the start of the bin."""
+    """Return the largest value of a step function in each bin, with its value at the start of the bin."""
     start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
     place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
     inside = (place >= 0) & (place < len(start))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the longest queues of many pairs of stations are found without computing all queues."""
+"""Tests that the longest queues of many station pairs are found without computing all queues."""
 
 from types import SimpleNamespace
 

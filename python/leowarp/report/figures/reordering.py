@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a run's reordering: densities over the run's whole duration, and metrics over time."""
+"""Draw a run's reordering: densities over the run's whole duration, and metrics over time."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OVER_TIME = (
     ("mean_displacement_pkts", "Mean displacement", "packets"),
     ("entropy_nats", "Entropy of the reorder density, E_r", "nats"),
 )
-"""Columns of the reordering table that get a panel each, with title and axis label."""
+"""The columns of the reordering table that get a panel each, with title and axis label."""
 
 
 def reordering_densities(runs: Sequence[Run]) -> Figure:
-    """RD, RBD, n-reordering and extents of each flow over the run's whole duration. If there are more flows than lines
-    can distinguish, those with the most late packets are shown.
+    """Draw RD, RBD, n-reordering and extents of each flow over the run's whole duration. If lines cannot distinguish
+    all flows, the flows with the most late packets are shown.
 
     Returns: A figure with four panels about first transmissions: reorder density and buffer-occupancy density (RFC
         5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
@@ -63,9 +63,10 @@ def reordering_densities(runs: Sequence[Run]) -> Figure:
 
 
 def reordering_over_time(runs: Sequence[Run]) -> Figure:
-    """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
+    """Draw the share of reordered packets, the mean displacement and the entropy, in windows of sending time and around
+    route changes.
 
-    Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines show windows; thick lines show the
+    Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines show windows. Thick lines show the
         packets around a change.
     Raises TraceError if reordering was measured neither in windows nor around changes.
     """
@@ -121,9 +122,9 @@ def _flow(run: Run) -> int:
 
 
 def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
-    """The views to draw, the row of each view in the reordering table, and a line of text about views that are left
-    out. If a run has several flows, those without a late packet are left out. If more flows remain than lines can
-    distinguish, the flows with the fewest late packets are left out too.
+    """Return the views to draw, their rows in the reordering table, and a text about omitted views. Flows without a
+    late packet are left out if the run has several flows. If lines cannot distinguish the remaining flows, the flows
+    with the fewest late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
@@ -171,8 +172,8 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a line that has a horizontal piece for each row, from the row's start to its end. If a row ends when
-    the next row begins, the pieces of the two rows are connected."""
+    """Return the points of a line that has a horizontal piece for each row, from the row's start to its end. If a row
+    ends when the next row begins, their pieces are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
     # If the next row begins after the end of a row, nan interrupts the line, because nothing was measured between the
@@ -183,8 +184,7 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[Run], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Write a text above the figure: which flows it shows, and how many packets RD does not contain because their
-    displacement exceeds the threshold."""
+    """Write a text above the figure: which flows it shows, and how many packets RD omits because of its threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The route map (fig. 3): a globe, seen from above the middle of the path, with the path before and after a route
-change."""
+"""Draw the route map (fig. 3): a globe with the path before and after a route change."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ from leowarp.results.run import Run
 
 
 def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
-    """Path before and after a route change on the globe, with all satellites on the visible side.
+    """Draw the path before and after a route change on the globe, with all satellites on the visible side.
 
-    change_s: Time in s of the change to show; by default the change with the most late packets.
+    change_s: The time in s of the change to show. The default is the change with the most late packets.
     Raises TraceError if the run has no constellation, or if its path never changed.
     """
     from leowarp.ephemeris import ephemeris_of
@@ -83,8 +82,7 @@ def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
 
 
 class _View:
-    """Orthographic projection onto a plane, seen from above the centre of the points passed to it. Lengths are in Earth
-    radii."""
+    """An orthographic projection onto a plane, seen from above the centre of its points. Lengths are in Earth radii."""
 
     def __init__(self, points_m: np.ndarray, radius_m: float) -> None:
         self.radius_m = radius_m
@@ -99,15 +97,15 @@ class _View:
         return np.stack([points_m @ self.east, points_m @ self.north], axis=-1) / self.radius_m
 
     def project(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates x and y of each point in the plane, and whether the point is visible (True) or hidden by the
-        Earth."""
+        """Return the coordinates x and y of each point in the plane, and whether it is visible (False behind the
+        Earth)."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
         # A point on the far side of the Earth's centre is visible if it appears outside of the globe's edge.
         return flat[:, 0], flat[:, 1], (depth > 0) | (np.hypot(flat[:, 0], flat[:, 1]) > 1.0)
 
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
-        """Projection of a polygon with corners in longitude and latitude, in degrees; None if all of it is on the far
+        """Return the projection of a polygon of longitudes and latitudes in degrees, or None if all of it is on the far
         side.
 
         Points on the far side are moved to the globe's edge, which is accurate enough for filling a coarse outline.

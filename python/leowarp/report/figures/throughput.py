@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of goodput beside the capacity of the link, like figures 6 to 9 of `huston2024`, and of the shares of flows
-on one path."""
+"""Draw goodput beside the link's capacity (figures 6 to 9 of `huston2024`), and the shares of flows on one path."""
 
 from __future__ import annotations
 
@@ -20,28 +19,27 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.results.run import Run
 
 BIN_S = 0.5
-"""Length of the bins of goodput and capacity in s: long compared with a round trip, and short compared with a slot of
-15 s."""
+"""The length of the bins in s. It is long compared with a round trip, and short compared with a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Draw the goodput of a flow, counted in order at the receiver, as a line.
+    """Draw the goodput of a flow, in order at the receiver, as a line.
 
-    axes: Axes to draw into, in s and Mbit/s.
-    bin_s: Length of a bin in s.
-    **style: Style of the line: color, label, linestyle.
+    axes: The axes to draw into, in s and Mbit/s.
+    bin_s: The length of a bin in s.
+    **style: The style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
     axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
 
 
 def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Draw, as an area, the payload rate that the slowest link of a flow's path allows.
+    """Draw the payload rate that the slowest link of a flow's path allows, as an area.
 
-    bin_s: Length of a bin in s. The mean capacity of each bin is drawn.
-    **style: Style of the area: color, label, zorder.
-    Returns: Mean capacity over the run in Mbit/s. If no link has a rate limit, the result is None, and nothing is
-        drawn.
+    bin_s: The length of a bin in s. The mean capacity of each bin is drawn.
+    **style: The style of the area: color, label, zorder.
+    Returns: The mean capacity over the run in Mbit/s. The result is None, and nothing is drawn, if no link has a rate
+        limit.
     """
     ends = run.observed_plan.flows[flow]
     pair = (ends.source, ends.destination)
@@ -58,10 +56,10 @@ def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **st
 
 
 def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
-    """Goodput of the main flow over time, beside the capacity, with route changes marked.
+    """Draw the goodput of the main flow over time, beside the capacity, with route changes marked.
 
-    bin_s: Length of a bin in s.
-    together: If true, all runs share one panel, with the capacity and the changes of the first run. If false, each run
+    bin_s: The length of a bin in s.
+    together: Whether all runs share one panel, with the capacity and the changes of the first run. Otherwise, each run
         has its own panel.
     """
     shown, what = hit_hardest(runs, [run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
@@ -92,12 +90,11 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
 
 
 def flow_shares(runs: Sequence[Run]) -> Figure:
-    """Goodput of each TCP flow per second, and below it Jain's index over the competing flows.
+    """Draw the goodput of each TCP flow per second, and below it Jain's index over the competing flows.
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
-        is the goodput of each of n competing flows. It is 1 if all goodputs are equal, and 1/n (the dotted line) if one
-        flow has all the goodput. If there are several groups of competing flows, the smallest of the groups' indexes is
-        drawn.
+        is the goodput of each of n competing flows. The index is 1 if all goodputs are equal, and 1/n (the dotted line)
+        if one flow has all the goodput. With several groups of competing flows, the smallest index of a group is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:

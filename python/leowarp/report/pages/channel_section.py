@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the mobile channel: codewords, their effect on packets, and the channel's states beside
-those of the model."""
+"""The section of the page about the mobile channel: codewords, their effect on packets, and the channel's states beside
+the model's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LINK = (SATELLITE, TERMINAL)
 
 
 def channel_section(view: Run, pictures: str) -> str:
-    """HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
+    """Return HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
 
-    pictures: HTML of the channel's figure.
-    Returns: "" if the run has no mobile channel; one sentence if the channel cannot be recomputed.
+    pictures: The HTML of the channel's figure.
+    Returns: The HTML, or "" if the run has no mobile channel, or one sentence if the channel cannot be recomputed.
     """
     mobile = mobile_of(view)
     if mobile is None:

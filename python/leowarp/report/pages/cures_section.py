@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about the actions of `[cures]`, with a table for each kind of action."""
+"""The section of a run's page about the actions of `[cures]`, with a table for each kind of action."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. The run's
-Parquet tables contain all rows."""
+"""The maximum number of rows of a table on the page. More rows would make the page several megabytes large."""
 MOST_OPEN = 12
-"""Number of a table's rows that are visible before the reader unfolds it."""
+"""The number of a table's visible rows before the reader unfolds it."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -67,7 +66,7 @@ _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
 def cures_section(view: Run) -> str:
-    """HTML of the section; "" if no node or host takes an action at route changes."""
+    """Return the HTML of the section, or "" if no node or host acts at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
@@ -180,15 +179,14 @@ _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for pack
 
 
 def _entry(view: Run, row: Any) -> list[object]:
-    """Cells for one switch of a node's route: time, old and new link, and the station to which the affected packets
-    go."""
+    """Return the cells for one switch of a node's route: time, old and new link, and the packets' destination."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
 def _end(view: Run, direction: Any, side: int) -> str | None:
-    """Name of the node at one end of a direction: side 0 sends, side 1 receives; None if there is no such direction."""
+    """Return the name of the sender (side 0) or receiver (side 1) of a direction, or None without a direction."""
     return None if pd.isna(direction) else view.tables.directions[int(direction)][side]
 
 

@@ -76,7 +76,7 @@ def test_a_stream_that_was_put_in_order_names_its_flow(cured):
 
 
 def cells(found):
-    """Texts of the cells and headers of all tables, in order."""
+    """Return the texts of the cells and headers of all tables, in order."""
     return re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", found)
 
 

@@ -11,19 +11,19 @@ from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
 MOST_ROWS = 12
-"""Number of rows that are visible; the reader can unfold further rows."""
+"""The number of visible rows. The reader can unfold further rows."""
 
 
 def difference_section(runs: Sequence[Run]) -> str:
-    """Table of the differences in plans, modules, kernels and versions, with one column per run; one sentence if there
-    are no differences."""
+    """Return the table of the differences in plans, modules, kernels and versions, with one column per run. Without
+    differences, the result is one sentence."""
     return difference_table(runs, labels(runs))
 
 
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
-    """HTML of the table of differences; `names` are the headers of the runs' columns.
+    """Return the HTML of the table of differences. `names` are the headers of the runs' columns.
 
-    but: Keys to leave out.
+    but: The keys to leave out.
     """
     found = condensed([each for each in causes(runs) if each.key not in but])
     if not found:

@@ -23,12 +23,12 @@ FIGURES_FOLDER = "figures"
 def write_group_comparison(
     groups: Sequence[Group], out_dir: str | Path, *, formats: Sequence[str] = FORMATS, command: str | None = None
 ) -> Path:
-    """Write a page that shows groups of runs side by side; return the page's path.
+    """Write a page that shows groups of runs side by side, and return its path.
 
     groups: At least two groups.
-    out_dir: Folder for `index.html` and `figures/`.
-    formats: Formats of the figures; the page needs "png".
-    command: The command line that made the page, which the page shows.
+    out_dir: The folder for `index.html` and `figures/`.
+    formats: The formats of the figures. The page needs "png".
+    command: The command line that made the page. The page shows it.
     """
     folder = Path(out_dir)
     if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:

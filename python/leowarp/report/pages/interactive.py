@@ -24,21 +24,20 @@ from leowarp.report.style import OKABE_ITO
 from leowarp.results.run import Run
 
 POINTS = 40_000
-"""Maximum number of points per line, which is more than a screen can show. If there are more than `MOST_LINES` flows,
-each line has fewer points: all lines together have at most `POINTS * MOST_LINES`."""
+"""The maximum number of points per line, which is more than a screen can show. With more than `MOST_LINES` flows, all
+lines together have at most `POINTS * MOST_LINES` points."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
 def chart(runs: Sequence[Run], element: str) -> str:
-    """HTML of one chart. The page must contain `library()` after the last chart.
+    """Return the HTML of one chart. The page must contain `library()` after the last chart.
 
-    runs: Views of TCP flows. Each view has one line in each of the chart's four `ROWS`. If there are more than
-        `MOST_LINES` views, the chart at first shows those with the lowest, the median and the highest mean goodput; the
-        reader can select others. The initial choice ignores flows that lived less than half as long as the longest
-        flow.
-    Returns: HTML of the chart; "" if no row has data. A row is left out if all its lines are 0 or have no data; the
-        page says which rows are missing.
+    runs: The views of TCP flows. Each view has one line in each of the chart's four `ROWS`. With more than `MOST_LINES`
+        views, the chart starts with the lowest, the median and the highest mean goodput. The reader can select others.
+        This choice ignores flows that lived less than half as long as the longest flow.
+    Returns: The HTML of the chart, or "" if no row has data. A row whose lines are all 0 or without data is left out,
+        and the page says so.
     """
     # The limit keeps the page small: a line of 40,000 points takes 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
@@ -94,7 +93,7 @@ def _whose(runs: Sequence[Run]) -> str:
 
 
 def library() -> str:
-    """HTML of the script that draws all charts above it. A page needs the script only once."""
+    """Return the HTML of the script that draws all charts above it. A page needs the script only once."""
     return own_script("chart.js")
 
 
@@ -104,8 +103,8 @@ def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
 
 
 def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
-    """A series as the chart's script reads it: start, step and values. Where samples are missing, the value is nan, and
-    the chart has a gap."""
+    """Return a series as the chart's script reads it: start, step and values. Missing samples are nan, and gaps in the
+    chart."""
     if len(t_s) < 2:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
@@ -121,8 +120,8 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
 def _series(
     run: Run, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The chart's rows for a flow, each as (times in s, values). `queues` caches the queue of a path, which flows of
-    the same pair share."""
+    """Return the chart's rows for a flow, each as (times in s, values). `queues` caches the queue of a path for flows
+    of the same pair."""
     flow = run.main_flow
     # Bins are longer than 50 ms if the run is very long or has many flows.
     bin_ns = max(50_000_000, int(run.end_ns) // most // 50_000_000 * 50_000_000)
@@ -144,8 +143,8 @@ def _series(
 
 
 def _path_queue(run: Run, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number of packets that wait on all links of the current path together, at each sample of the queues; empty if
-    there are no samples."""
+    """Return the number of packets in the queues of all links of the current path, at each sample. The result is empty
+    without samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page that compares iperf3's own results with those of the trace."""
+"""The section of a run's page that compares iperf3's own results with the trace's results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROWS = (
 
 
 def iperf3_section(view: Run) -> str:
-    """HTML with a table for each flow whose client was `iperf3 -J`; "" if there is no such flow."""
+    """Return HTML with a table for each flow whose client was `iperf3 -J`, or "" if there is no such flow."""
     flows = view.numbers.summary["flows"]
     parts = []
     for flow in flows:

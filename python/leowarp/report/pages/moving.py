@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the animated page of runs (`leowarp view`) beside a report, and the report's link to it."""
+"""Write the animated page of runs (`leowarp view`) beside a report, and the report's link to it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_RUNS = 4
-"""Maximum number of runs on an animated page, because each needs a globe and only four fit on a screen."""
+"""The maximum number of runs on an animated page, because each needs a globe and only four fit on a screen."""
 
 
 def moving(runs: Sequence[Run], folder: Path) -> str:
     """Write the animated page into a folder.
 
-    runs: At most `MOST_RUNS` runs; if there are more, no page is written.
-    folder: Folder of the report, in which the animated page is written.
-    Returns: HTML of a line with the link, or with the reason why there is no page; "" if there are too many runs.
+    runs: The runs. With more than `MOST_RUNS`, no page is written.
+    folder: The folder of the report, in which the animated page is written.
+    Returns: The HTML of a line with the link or with the reason for its absence, or "" for too many runs.
     """
     if len(runs) > MOST_RUNS:
         return ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about its network. Tables list the links and satellites that were busy, dropped packets or
-had queues, and the TCP flows by pair of stations."""
+"""The section of a run's page about its network. The tables list busy links and satellites, dropped packets and queues,
+and the TCP flows by pair of stations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from leowarp.report.labels import MOST_LINES
 from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. `leowarp show
---links` prints any number of rows."""
+"""The maximum number of rows of a table on the page. More rows would make the page several megabytes large."""
 
 _CARRIED = {
     "offered_pkts": ("offered", 1),
@@ -49,12 +48,12 @@ _PAIRS = {
     "lost_ratio": ("lost, %", 0.01),
     "retransmissions_pkts": ("retransmitted", 1),
 }
-"""Columns of the tables, each with its label and the number by which a value is divided."""
+"""The columns of the tables, each with its label and the divisor of its values."""
 
 
 def network_section(view: Run) -> str:
-    """HTML of tables of links, satellites and pairs of stations. If there are few flows, the tables are folded. Returns
-    "" if no link carried a packet."""
+    """Return the HTML of tables of links, satellites and pairs of stations. With few flows, the tables are folded. The
+    result is "" if no link carried a packet."""
     links = view.numbers.links
     if len(links) == 0:
         return ""
@@ -84,7 +83,8 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """HTML of a folded table, and the table's title. Rows are sorted by the columns in `by`, largest values first."""
+    """Return the HTML of a folded table, and the table's title. The columns in `by` sort the rows, largest values
+    first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes a run in three sentences: its traffic and path, its results, and the effect of route changes."""
+"""Describe a run in three sentences: its traffic and path, its results, and the effect of route changes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 
 
 def outcome(run: Run) -> str:
-    """Sentences about a run's setting, result and route changes, as a paragraph of HTML.
+    """Return sentences about a run's setting, result and route changes, as a paragraph of HTML.
 
-    Facts that the run did not record (no samples, no packet observation) are left out. The sentences contain numbers
+    Facts that the run did not record (no samples, no packet observation) are left out. The sentences contain numbers,
     and no adjectives that rate them.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
@@ -27,7 +27,7 @@ def outcome(run: Run) -> str:
 
 
 def _setting(run: Run) -> str:
-    """Sentence about traffic and path: "2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink,
+    """Return a sentence about traffic and path: "2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink,
     peak)"."""
     kinds = Counter(
         flow.congestion_control or "TCP" if flow.kind == "tcp" else flow.kind for flow in run.observed_plan.flows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the page of one run and the page that compares several runs: `index.html` and the files of the figures."""
+"""Write the page of one run, and the page that compares several runs: `index.html` and the files of the figures."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from leowarp.view import FILE as MOVING
 PAGE, FIGURES_FOLDER = "index.html", "figures"
 
 _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
-"""Keys of the manifest that the table of versions does not show."""
+"""The keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""Number of rows of the table of route changes that are visible before the reader unfolds it."""
+"""The number of visible rows in the table of route changes before the reader unfolds it."""
 
 MOST_CHARTED = 200
-"""Maximum number of flows in the interactive chart, which lists the flows' names for selection. With 2,000 flows the
-page took 20 s and had 12 MB."""
+"""The maximum number of flows in the interactive chart, which lists the flows' names for selection. A page with 2,000
+flows took 20 s and had 12 MB."""
 
 MOST_FIBRES = 3
-"""Maximum number of station pairs for which the page compares the path's delay with that of a fibre."""
+"""The maximum number of station pairs whose path delay the page compares with a fibre's delay."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024). A run's figure reproduces a figure of this study only if the run has
+"""The constellation of Frederiksen et al. (2024). A figure reproduces one of the study's figures only if the run has
 this constellation."""
 
 
@@ -63,22 +63,23 @@ def write_report(
     figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
     on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write the figures and the page of a run into `50-report/`. Return the path of the page.
+    """Write the figures and the page of a run into `50-report/`, and return the page's path.
 
     Parameters
     ----------
     run_dir : path or Run
         A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command line that made the run; by default the command line that repeats the run from its plan.
+        The command line that made the run. The default is the command line that repeats the run from its plan.
     formats : sequence of str
-        Formats of the figures ("pdf", "png") in addition to SVG.
+        The formats of the figures ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
-        Names of the figures to draw; by default all figures for which the run has data.
+        The names of the figures to draw. The default is all figures for which the run has data.
     flow : int or str, or a sequence of them, optional
-        Flows that the figures show, by number or name; by default all of them. Tables always list all flows.
+        The flows that the figures show, by number or name. The default is all flows. Tables always list all flows.
     on_figure : callable, optional
-        Called after each figure with the number of figures drawn so far and the number of all figures.
+        A function that is called after each figure, with the number of figures drawn so far and the number of all
+        figures.
 
     Raises
     ------
@@ -130,20 +131,21 @@ def write_comparison(
     Parameters
     ----------
     runs : sequence of paths
-        Run directories.
+        The run directories.
     out_dir : path
-        Folder for `index.html` and `figures/`.
+        The folder for `index.html` and `figures/`.
     title : str, optional
-        Heading of the page.
+        The heading of the page.
     lead : str
-        HTML below the heading, for instance a table of claims.
+        The HTML below the heading, for instance a table of claims.
     command : str, optional
-        The command line that made the page, which the page shows.
+        The command line that made the page. The page shows it.
     change : str, optional
-        Time of the route change that figures around changes show, for all runs: "150 s", or the number of a change,
+        The time of the route change that figures around changes show, for all runs: "150 s", or the number of a change,
         from 1. By default, `leowarp.report.figures.instants.RULE` chooses the change.
     on_figure : callable, optional
-        Called after each figure with the number of figures drawn so far and the number of all figures.
+        A function that is called after each figure, with the number of figures drawn so far and the number of all
+        figures.
 
     Returns
     -------
@@ -233,7 +235,7 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _kinds(view: Run) -> str:
-    """Number of flows per congestion control or other kind, such as "2 cubic, 1 bbr, 1 ping"."""
+    """Return the number of flows per congestion control or other kind, such as "2 cubic, 1 bbr, 1 ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
@@ -252,7 +254,7 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _directory(view: Run) -> str:
-    """Name of the run's directory, even if the path is ".", which has no name."""
+    """Return the name of the run's directory, even if the path is ".", which has no name."""
     return view.path.name or view.path.resolve().name
 
 
@@ -358,8 +360,7 @@ def _again(view: Run, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
-    """HTML of the figures. Two figures of half the page's width share a row; a single figure has its caption beside
-    it."""
+    """Return the HTML of the figures. Two figures of half the page's width share a row."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -382,7 +383,7 @@ def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
 
 
 def _python(runs: Sequence[Run], name: str) -> str:
-    """Two lines of Python code that draw a figure if they run in the folder that contains the run directories."""
+    """Return two lines of Python code that draw a figure if they run in the folder with the run directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
         return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"
@@ -439,8 +440,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
 
 
 def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
-    """At most `MOST_CHARTED` of the flows `numbers`, at even steps of their rank by mean goodput. The flows with the
-    lowest and the highest goodput are included."""
+    """Return at most `MOST_CHARTED` of the flows `numbers`, at even steps of their rank by mean goodput. The flows with
+    the lowest and the highest goodput are included."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 
 class Checker(HTMLParser):
-    """Checks that tags are closed in the right order, and collects the URLs that a page would load."""
+    """A parser that checks that tags are closed in the right order, and collects the URLs that a page would load."""
 
     VOID = frozenset(("meta", "img", "br", "link", "input", "hr"))
 
@@ -139,7 +139,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """Two figures are enough to test the rest of the page."""
+    """Draw only two figures, which are enough to test the rest of the page."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})

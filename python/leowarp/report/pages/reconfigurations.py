@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the reconfigurations of an access link. The page has this section instead of the section
-about route changes over satellites."""
+"""The section of the page about the reconfigurations of an access link. It replaces the section about route changes
+over satellites."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ SUMMARY_ROWS: tuple[Row, ...] = (
     ("lost_pkts", "data packets lost in the whole run"),
     "lost_queue_pkts",
 )
-"""Scalars of a flow that the section shows, in this order."""
+"""The scalars of a flow that the section shows, in this order."""
 
 
 def reconfigurations_section(view: Run) -> str:
-    """HTML: a table of numbers per flow over all reconfigurations, then a folded table with each reconfiguration.
+    """Return the HTML: a table of numbers per flow over all reconfigurations, and a folded table with each
+    reconfiguration.
 
-    Returns: The HTML; one sentence if the path was never reconfigured.
+    Returns: The HTML, or one sentence if the path was never reconfigured.
     """
     changes = view.numbers.route_changes
     if len(changes) == 0:

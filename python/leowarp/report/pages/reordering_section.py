@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about reordering, for each flow and for each route change."""
+"""The section of the page about reordering, for each flow and for each route change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCALAR_ROWS: tuple[Row, ...] = (
     ("spurious_retransmissions_pkts", "spurious retransmissions"),
     "spurious_by_changes_pkts",
 )
-"""Scalars of a flow that the section shows, in this order."""
+"""The scalars of a flow that the section shows, in this order."""
 
 RULES = (
     "A late packet is attributed to the route change during its flight, a lost packet to the change that removed its "
@@ -48,10 +48,10 @@ RULES = (
 
 
 def reordering_section(view: Run, pictures: str) -> str:
-    """HTML of the section: a table of numbers per flow, the figures, and a table of the effects of each route change.
+    """Return the HTML of the section: numbers per flow, the figures, and the effects of each route change.
 
-    pictures: HTML of the section's figures.
-    Returns: The HTML; one sentence if reordering was not measured.
+    pictures: The HTML of the section's figures.
+    Returns: The HTML, or one sentence if reordering was not measured.
     """
     flows = view.numbers.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
@@ -77,7 +77,8 @@ def reordering_section(view: Run, pictures: str) -> str:
 
 
 def _changes(view: Run) -> str:
-    """Table with a row for each route change that affected a flow, and a row for effects that no change caused."""
+    """Return a table with a row for each route change that affected a flow. One more row has the effects that no change
+    caused."""
     causes = view.numbers.causes
     # An access link has a reconfiguration every 15 s, which gives many rows. If no packet was late, all rows would be
     # zero, so the table is left out.

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the rows of a page's tables from scalars of a summary; the declaration of each scalar gives its words, unit and
-scale.
-
-"""
+"""Make the rows of a page's tables from a summary's scalars, whose declarations give words, unit and scale."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""Name of a scalar, or (name, words that replace the declared ones). The declared words of a scalar may refer to the
-row above it. They are replaced if the table has a different row above."""
+"""The name of a scalar, or (name, words that replace the declared ones). The declared words of a scalar may refer to
+the row above it. Other words are needed if the table has a different row above."""
 
 
 def scalar_rows(
@@ -23,11 +20,11 @@ def scalar_rows(
     *,
     unknown: bool = False,
 ) -> list[list[object]]:
-    """Cells of each row: words, unit, and one value per column in that unit.
+    """Return the cells of each row: words, unit, and one value per column in that unit.
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
-    columns: Summaries of runs or of flows.
-    unknown: If true, rows without a known value in any column are included.
+    columns: The summaries of runs or of flows.
+    unknown: Whether rows without a known value in any column are included.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []
@@ -44,9 +41,9 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Names and words of the rows whose known values are all 0. Rows without a known value are left out.
+    """Return the names and words of the rows whose known values are all 0. Rows without a known value are left out.
 
-    declared, columns: As for `scalar_rows`.
+    declared, columns: The same as for `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]
     zero = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The six most important numbers of a page, and below them, folded, all scalars of the run and its flows."""
+"""The section with the six most important numbers of a page, and all scalars in folded tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.scalars.of_run import CURES
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
-"""Maximum number of values at the top of a page. Six values fit into one line and are easy to remember."""
+"""The maximum number of values at the top of a page. Six values fit into one line and are easy to remember."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
     ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Groups of scalars of a flow that may be shown at the top of the page, in order of preference. The first scalar of a
-group that has a known value is shown."""
+"""The groups of scalars of a flow for the top of the page, in order of preference. The first scalar of a group with a
+known value is shown."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -75,7 +75,7 @@ FLOW_ROWS = (
     "owd_p99_ns",
     "owd_max_ns",
 )
-"""Scalars of a flow that come first in the tables, in this order."""
+"""The scalars of a flow that come first in the tables, in this order."""
 
 RUN_ROWS = (
     "fairness.jain_index",
@@ -94,14 +94,14 @@ RUN_ROWS = (
     "cpu_s",
     "wall_s",
 )
-"""Scalars of the run that come after those of the flows."""
+"""The scalars of the run that come after the flows' scalars."""
 
 
 def first_numbers(runs: Sequence[Run]) -> str:
-    """The six most important numbers: side by side for one run, as a table for several runs. If there are TCP flows,
-    the numbers are those of the TCP flows only.
+    """Return the six most important numbers: side by side for one run, as a table for several runs. In runs with TCP
+    flows, the numbers cover only these flows.
 
-    Returns: HTML. For several flows, a number is their sum if a sum makes sense (rates, packets); otherwise it is their
+    Returns: HTML. For several flows, a number is their sum if a sum makes sense (rates, packets), otherwise their
         median.
     """
     of_runs = [_first_of(run) for run in runs]
@@ -114,13 +114,13 @@ def first_numbers(runs: Sequence[Run]) -> str:
 
 
 def first_entries(run: Run) -> list[tuple[str, str]]:
-    """The most important numbers of a run as (label, text)."""
+    """Return the most important numbers of a run as (label, text)."""
     entries = list(_first_of(run).items())[:MOST_FIRST]
     return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """Row of a table for a number of several runs."""
+    """Return the row of a table for a number of several runs."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -129,8 +129,8 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Numbers in order of importance. An entry maps the label of a number to its text and to the flows to which the
-    number refers."""
+    """Return the numbers in order of importance. An entry maps the label of a number to its text and to the flows that
+    it covers."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
@@ -145,7 +145,7 @@ def _first_of(run: Run) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Text of a row for all flows of a section, and the flows to which it refers: "" if there is only one flow."""
+    """Return the text of a row for all flows of a section, and the covered flows, or "" for a single flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")
@@ -156,7 +156,7 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
 
 
 def summary_tables(runs: Sequence[Run]) -> str:
-    """HTML of tables with the scalars of each flow and of each run. If there are many flows, tables with sums and
+    """Return the HTML of tables with the scalars of each flow and of each run. For many flows, tables with sums and
     quantiles over the flows come first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
@@ -180,7 +180,7 @@ def _table(
     caption: str, rows: Sequence[str], declared: Mapping[str, scalars.Scalar], heads: Sequence[str],
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """HTML of a table of scalars, without rows that are 0 in every column."""
+    """Return the HTML of a table of scalars, without rows that are 0 in every column."""
     # A dozen rows of zeros would hide the few rows with other numbers. The caption says that the omitted scalars are 0,
     # and not unknown.
     zero = all_zero(rows, declared, columns)
@@ -192,7 +192,7 @@ def _table(
 
 
 def _spread_tables(run: Run) -> str:
-    """HTML of tables for many flows: sums and quantiles, then the worst and the best flows."""
+    """Return the HTML of tables for many flows: sums and quantiles, and the worst and the best flows."""
     tables = ""
     for section in overview(run.summary):
         few = section.of(section.title, range(len(section.columns)))

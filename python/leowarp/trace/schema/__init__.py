@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of the trace tables: name, types, unit and meaning.
+"""The columns of the trace tables: name, types, unit and meaning.
 
 The columns are defined only in this package, with one module per group of tables. These definitions are the source of
 the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas attributes,
@@ -22,10 +22,10 @@ RECORDED: dict[str, TableSchema] = {
         DENSITIES, SWITCHES, MERGES, NOTICES, ORDERS, NODETOTALS,
     )
 }  # fmt: skip
-"""Tables that the agent writes as record files."""
+"""The tables that the agent writes as record files."""
 
 TABLES: dict[str, TableSchema] = RECORDED | {MEASURES.name: MEASURES}
 """All tables of `30-trace/`, by name."""
 
 COMPUTED = {"sockets": (BBR_MODE,)}
-"""Additional columns of each table, which are computed when the table is read in words (`words.py`)."""
+"""The additional columns of each table, which are computed when the table is read in words (`words.py`)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions of a table and a column of the trace, and columns that several tables have in common."""
+"""The classes of a table and a column of the trace, and the columns that several tables share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pyarrow as pa
 from leowarp.base.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
-"""Version in the metadata of each file. All tables of the trace have the same version."""
+"""The version in the metadata of each file. All tables of the trace have the same version."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Type of a column's values, in Parquet and in the guest's records.
+    """The type of a column's values, in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: Type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). `wire`
-        is empty if records do not contain the column.
+    wire: The type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5).
+        `wire` is empty if records do not contain the column.
     """
 
     type: pa.DataType
@@ -32,14 +32,13 @@ class Kind:
 class Column:
     """A column of a table.
 
-    name: Name of the column, which ends in the unit.
-    unit: Unit; "" if the column has none.
-    doc: Meaning of the column, which is written into the file and into the reference page.
-    nullable: False if a value is never missing. If a record lacks the value, reading it is an error.
-    words: For an enumeration, the word for each number, which replaces the number in tables of a `Run`; otherwise
-        empty.
-    names: For numbers of hosts or nodes, the metadata entry with their names, which replace the numbers in tables of a
-        `Run`; otherwise empty.
+    name: The name of the column, which ends in the unit.
+    unit: The unit, or "" if the column has none.
+    doc: The meaning of the column, for the file and the reference page.
+    nullable: Whether a value may be missing. If it is false, a record without the value is an error.
+    words: The word for each number of an enumeration, otherwise empty. Words replace the numbers in tables of a `Run`.
+    names: The metadata entry with the names of hosts or nodes, otherwise empty. Names replace the numbers in tables of
+        a `Run`.
     """
 
     name: str
@@ -52,11 +51,11 @@ class Column:
 
     @property
     def type(self) -> pa.DataType:
-        """Arrow type in Parquet."""
+        """Return the Arrow type in Parquet."""
         return self.kind.type
 
     def field(self) -> pa.Field:
-        """Arrow field with `unit` and `doc` as its metadata."""
+        """Return the Arrow field with `unit` and `doc` as its metadata."""
         return pa.field(self.name, self.type, self.nullable, metadata={"unit": self.unit, "doc": self.doc})
 
 
@@ -66,9 +65,9 @@ class TableSchema:
 
     This object alone defines how a table is read, written, documented, and declared in Rust.
 
-    name: Name of the table and of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
-    record: Name of the Rust type of a row; empty if the agent does not write the table.
-    columns: Columns in the order of the records.
+    name: The name of the table and of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
+    record: The name of the Rust type of a row, or empty if the agent does not write the table.
+    columns: The columns in the order of the records.
 
     >>> from leowarp.trace.schema import TABLES
     >>> TABLES["echoes"].names
@@ -82,16 +81,16 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns in their order."""
+        """Return the names of the columns in their order."""
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
-        """Arrow schema. Values of `metadata` are written as JSON with sorted keys, so that equal input gives identical
-        files.
+        """Return the Arrow schema of the table. Values of `metadata` are written as JSON with sorted keys, so equal
+        input gives identical files.
 
-        metadata: Additional entries, such as `directions`, `hosts` and `flows`.
-        Returns: The schema. The schema's metadata are `leowarp.table`, `leowarp.schema`, `doc` and the additional
-            entries; each field has `unit` and `doc`.
+        metadata: The additional entries, such as `directions`, `hosts` and `flows`.
+        Returns: The schema. Its metadata are `leowarp.table`, `leowarp.schema`, `doc` and the additional entries. Each
+            field has `unit` and `doc`.
         """
         entries: dict[bytes | str, bytes | str] = {
             "leowarp.table": self.name,
@@ -107,12 +106,12 @@ class TableSchema:
 
 
 def key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | None = None) -> Column:
-    """A column in which a value is never missing."""
+    """Return a column in which a value is never missing."""
     return Column(name, kind, unit, doc, nullable=False, words=words or {})
 
 
 def host(name: str, doc: str) -> Column:
-    """A column that contains host numbers."""
+    """Return a column of host numbers."""
     return Column(name, U31, "", doc, nullable=False, names="hosts")
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables about the actions of `[cures]` at route changes."""
+"""The tables about the actions of `[cures]` at route changes."""
 
 from leowarp.trace.schema.columns import BOOL, BYTES, I64, NS, PKTS, U8, U31, U64, Column, TableSchema, host, key
 
 REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time", 4: "in_flight"}
-"""Reasons why a cure that needs the old path did nothing at a route change, or acted on only some of the packets."""
+"""The reasons why a cure that needs the old path did not act on all packets at a route change."""
 
 _ENTRY_CHANGE = (
     key("t_ns", I64, NS, "when the entry changed"),
@@ -12,8 +12,7 @@ _ENTRY_CHANGE = (
     key("to_direction", U31, "", "direction of the link from then on"),
     host("host", "number of the host that the packets are for; the table's metadata `hosts` names them"),
 )
-"""One row for each time at which a node's route to a host moves to another link, with the actions of cures at this
-change."""
+"""A row for each switch of a node's route to another link, with the actions of cures at this change."""
 
 SWITCHES = TableSchema(
     "switches",

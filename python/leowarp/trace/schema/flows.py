@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables about the start and end of flows, the acknowledgements that receivers send, and probes."""
+"""The tables about the start and end of flows, the acknowledgements of receivers, and probes."""
 
 from leowarp.trace.schema.columns import BYTES, FLOW, I64, NS, PKTS, U31, U32, U64, Column, TableSchema, key
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with values from the kernel of each host: TCP_INFO of sockets, and counters."""
+"""The tables with values from the kernel of each host: TCP_INFO of sockets, and counters."""
 
 import pyarrow as pa
 
@@ -23,7 +23,7 @@ from leowarp.trace.schema.columns import (
 )
 
 CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS = range(5)
-"""States of the sender's congestion control (`enum tcp_ca_state` of include/uapi/linux/tcp.h)."""
+"""The states of the sender's congestion control (`enum tcp_ca_state` of include/uapi/linux/tcp.h)."""
 CA_STATES = {CA_OPEN: "Open", CA_DISORDER: "Disorder", CA_CWR: "CWR", CA_RECOVERY: "Recovery", CA_LOSS: "Loss"}
 """The kernel's names for the states of the sender's congestion control."""
 
@@ -31,7 +31,7 @@ TCP_STATES = {
     1: "ESTABLISHED", 2: "SYN_SENT", 3: "SYN_RECV", 4: "FIN_WAIT1", 5: "FIN_WAIT2", 6: "TIME_WAIT", 7: "CLOSE",
     8: "CLOSE_WAIT", 9: "LAST_ACK", 10: "LISTEN", 11: "CLOSING", 12: "NEW_SYN_RECV",
 }  # fmt: skip
-"""States of a socket (linux/tcp_states.h)."""
+"""The states of a socket (linux/tcp_states.h)."""
 
 SOCKETS = TableSchema(
     "sockets",
@@ -93,7 +93,7 @@ SOCKETS = TableSchema(
 )
 
 BBR_MODES = {0: "STARTUP", 1: "DRAIN", 2: "PROBE_BW", 3: "PROBE_RTT"}
-"""BBR's modes; numbers and names are those of `enum bbr_mode` in net/ipv4/tcp_bbr.c, without the prefix BBR_."""
+"""The modes of BBR, from `enum bbr_mode` in net/ipv4/tcp_bbr.c, without the prefix BBR_."""
 
 BBR_MODE = Column(
     "bbr_mode",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables about the queues of links, and about the traffic of each link."""
+"""The tables about the queues of links, and about the traffic of each link."""
 
 from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T_NS, U32, U64, Column, TableSchema
 
@@ -19,7 +19,7 @@ LINKS = TableSchema(
 
 
 def _counted(stem: str, what: str) -> tuple[Column, Column]:
-    """Two columns of one counter: its packets and its bytes."""
+    """Return the two columns of one counter: its packets and its bytes."""
     return (
         Column(f"{stem}_pkts", U64, PKTS, f"packets {what}"),
         Column(f"{stem}_bytes", U64, BYTES, f"bytes {what}, as the kernel counts them"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of packet truth: stored packets, and counts and losses of all packets."""
+"""The tables of packet truth: stored packets, and counts and losses of all packets."""
 
 from leowarp.trace.schema.columns import (
     BOOL,
@@ -19,11 +19,11 @@ from leowarp.trace.schema.columns import (
 )
 
 DIRECTIONS = {0: "data", 1: "back"}
-"""Directions of a flow: "data" is from its source to its destination, and "back" is the opposite direction (ACKs,
+"""The directions of a flow: "data" is from its source to its destination, and "back" is the opposite direction (ACKs,
 replies)."""
 
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
-"""Causes of the loss of a packet."""
+"""The causes of the loss of a packet."""
 
 _DIRECTION_OF_FLOW = key(
     "direction", U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)", DIRECTIONS

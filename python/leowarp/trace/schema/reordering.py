@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables about the reordering of the first transmissions of each flow."""
+"""The tables about the reordering of the first transmissions of each flow."""
 
 from leowarp.trace.schema.columns import (
     BYTES,
@@ -19,10 +19,10 @@ from leowarp.trace.schema.columns import (
 )
 
 SCOPES = {0: "run", 1: "window", 2: "change"}
-"""Parts of a flow over which reordering is measured."""
+"""The parts of a flow over which reordering is measured."""
 
 DENSITY_KINDS = {0: "density", 1: "buffer_density", 2: "n_reordering", 3: "extent"}
-"""Kinds of histogram of reordering."""
+"""The kinds of histogram of reordering."""
 
 _SCOPE = key(
     "scope", U8, "", "0 the whole run, 1 a window of sending time, 2 around a change of the flow's path", SCOPES
