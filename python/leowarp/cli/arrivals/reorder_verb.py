@@ -150,7 +150,8 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     as the range before.
 
     values, counts: sequences of int. The displacements or buffer occupancies, and the number of packets with each
-    value. The number of packets to which the shares are relative.
+        value.
+    total: The number of packets to which the shares are relative.
     rows: The maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0.
         The ranges of two files are the same and can be compared.
