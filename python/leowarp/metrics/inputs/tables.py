@@ -82,8 +82,7 @@ class Tables:
     """All data of a run, with checked columns.
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: The tables
-    `30-trace/*.parquet`.
-        `leowarp.trace.TABLES` has their columns and units.
+        `30-trace/*.parquet`. `leowarp.trace.TABLES` has their columns and units.
     routes, timeline: `10-routes.parquet` and `20-timeline.parquet`, each up to the end of the run. The timeline lacks
         the rows of tables of directions, which are in `channels`.
     channels: The tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
