@@ -95,7 +95,8 @@ def costs_of(directory: Path) -> dict[str, float]:
 
 
 def curve(log: str, costs: dict[str, float]) -> list[tuple[int, float]]:
-    """Return the points of `leowarp.guest.building.course.CURVE`: (printed steps, share of the costs so far)."""
+    """Return the values for `leowarp.guest.building.course.CURVE`: pairs of a number of printed steps and the share of
+    the build's costs up to this step."""
     spent, sums = 0.0, []
     for line in log.splitlines():
         if STEP.match(line):

@@ -7,7 +7,7 @@ docs/performance.md.
 
 The constellation is Starlink's first generation with a +Grid. The stations are spread evenly between 52 degrees south
 and north. Each update finds the shortest paths in both directions for all pairs with a flow, with lengths, delays and
-change counts. The first update is slower, because its search is not bounded by earlier paths. A run with one update is
+change counts. The first update is slower, because no earlier paths limit its search. A run with one update is
 subtracted from a run with many updates, to exclude the first update.
 """
 

@@ -57,7 +57,7 @@ def kept_below(limit: float, count: int, rng: np.random.Generator) -> np.ndarray
 
 
 def as_int16(values: np.ndarray) -> np.ndarray:
-    """Return the values that tc reads from entries that are too large for 16 bits, in units of sigma."""
+    """Return the values as tc reads them if the table's entries overflow 16 bits, in units of sigma."""
     return np.rint(values * SCALE).astype(np.int64).astype(np.int16).astype(float)
 
 

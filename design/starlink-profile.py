@@ -27,8 +27,8 @@ from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5
-"""The length in minutes of the profiles that compare frame models. The length is shorter than `MINUTES`, because frame
-models have long tables."""
+"""The length in minutes of the profiles that compare frame models. These profiles are shorter than `MINUTES`, because
+their tables of frames are long."""
 SEEDS = range(1, 21)
 FLOOD_NS = 10_000_000
 GUEST_SEEDS = (1, 2, 3)
@@ -108,7 +108,8 @@ def lengths_of_runs(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def standing_ms(way: Way) -> float:
-    """Return the mean additional delay of packets sent every 0.1 ms, compared with a packet sent alone."""
+    """Return how much longer packets are delayed on average if one is sent every 0.1 ms, compared with a single
+    packet."""
     t_ns = np.arange(13 * SECOND_NS, 26 * SECOND_NS, 100_000, dtype=np.int64)
     alone_ns = way.delay_ns[np.searchsorted(way.channel_t_ns, t_ns, side="right") - 1]
     return float((passed(way, t_ns, np.random.default_rng(1))[0] - t_ns - alone_ns).mean() / 1e6)

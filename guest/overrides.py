@@ -57,7 +57,7 @@ def files(entry):
 
 
 def is_object(entry):
-    """Whether kbuild compiles the entry into an object."""
+    """Return whether kbuild compiles the entry into an object."""
     return entry.get("compiled") != "host" and not entry["name"].endswith(".h")
 
 

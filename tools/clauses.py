@@ -13,11 +13,11 @@ In the code, a comment on its own line cites a clause or claim:
     # Implements claim 1.4 of frederiksen2024 (figure 5).
     # Tests claims 2.1 to 2.8 of torres2020.
 
-The script checks the following rules. Every clause has either the citations that its kind needs, or a written
-exception, but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each
-section of an RFC has clauses, or a reason for having none. A claim in the code has the words and the source of the
-claim in the list. A claim has one function. A claim's citation is above the claim's function, and a test of this
-function also cites the claim.
+The script checks the following rules. Every clause has the citations that its kind needs, or else a written exception,
+but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of
+an RFC has clauses, or a reason for having none. A claim in the code has the words and the source of the claim in the
+list. A claim has one function. A claim's citation is above the claim's function, and a test of this function also cites
+the claim.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
 
 
 def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """Yield (key, source) for each clause that a citation names, and for each claim of a range. Nothing is yielded if
-    the text is not a citation."""
+    """Yield (key, source) for each clause or claim that a citation names. A range of claims gives one pair per claim.
+    Nothing is yielded if the text is not a citation."""
     if match := _RFC.fullmatch(text):
         yield (match[1], match[2], match[3]), ""
     elif match := _CLAIM.fullmatch(text):
@@ -206,7 +206,7 @@ def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
 
 
 def _below(lines: list[str], at: int) -> list[str]:
-    """Return the lines below a citation, up to the first line that is neither comment nor attribute, inclusive."""
+    """Return the lines below a citation. The last one is the first line that is neither a comment nor an attribute."""
     below = []
     for line in lines[at + 1 :]:
         below.append(line)

@@ -5,7 +5,7 @@
 
 A line above each picture states its source. With `<!-- picture: FILE -->`, the picture is FILE, which the commands
 above the picture write. With `<!-- picture: PAGE.html#... WxH -->`, the picture shows a page that the commands write. A
-headless Chromium renders the page in a window of size WxH. With `<!-- picture: notebook WxH -->`, the picture is a
+Chromium without a window renders the page at the size WxH. With `<!-- picture: notebook WxH -->`, the picture is a
 notebook with the Python code above the picture. Pictures are stored with fewer colours, which saves two thirds of the
 bytes. `--only` runs all commands but writes only the named pictures.
 """
@@ -32,7 +32,7 @@ from support.notebooks import as_page, executed  # noqa: E402
 
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
-"""The number of colours in a picture. With the method "maximum coverage", every colour is within 13 of 255 of the
+"""The number of colours in a picture. The method "maximum coverage" keeps every colour within 13 of 255 of the
 original. The method "median cut" counts pixels, and turns thin pink lines grey."""
 MOST_COLOURS = 256
 """The number of colours in a browser screenshot. With fewer colours, grey areas would get a tint."""
@@ -79,7 +79,7 @@ def commands(text: str) -> list[str]:
 
 
 def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out: Path) -> None:
-    """Write a screenshot of a page, or of a notebook with these cells.
+    """Write a screenshot of a page, or of a notebook with the given cells.
 
     place: The directory in which the commands were run.
     what: The page with its fragment, or "notebook".

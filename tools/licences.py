@@ -101,8 +101,8 @@ def _name(requirement: str) -> str:
 
 
 def _python() -> list[str]:
-    """Return the faults of the Python packages that leowarp's users get, one line each. Packages for developers only
-    are not checked, because they are not shipped."""
+    """Return the licence faults of the Python packages that users of leowarp get, one line each. Packages for
+    developers only are not checked, because they are not shipped."""
     names = runtime_packages(Path("pyproject.toml"))
     command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -119,7 +119,7 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """Return the faults by deny.toml of the crates from `cargo metadata`, one line each.
+    """Return the crates from `cargo metadata` that break a rule of deny.toml, one line for each fault.
 
     packages: The packages of `cargo metadata`, of which `name`, `license` (SPDX, or None) and `source` are read.
     rules: The parsed deny.toml, with `licenses.allow` and `sources.allow-registry`.

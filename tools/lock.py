@@ -81,7 +81,7 @@ def _pins(lock: Path) -> list[str]:
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
     """Return the packages that pip would install for `wanted` within `bounds`, for one version of CPython.
 
-    Returns: The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
+    Returns: The list `install` of pip's report, with the `metadata` and `download_info` of each wheel.
     """
     platforms = [f"manylinux_{glibc}_x86_64" for glibc in GLIBCS] + [f"{alias}_x86_64" for alias in ALIASES]
     with tempfile.TemporaryDirectory() as scratch:

@@ -38,8 +38,8 @@ C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute
 
 
 def main(arguments: list[str]) -> int:
-    """Check every crate, the guest's C and the package, and print all circles. Return exit status 1 if there is a
-    circle.
+    """Search for import circles in every crate, the guest's C and the package, and print them. Return exit status 1 if
+    there is a circle.
 
     arguments: `--graph` prints every module and what it imports.
     """

@@ -7,9 +7,9 @@
     python tools/prose.py --all --count      only the numbers
 
 The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
-TypeScript and shell. The rules are in CONTRIBUTING.md ("Plain English"). A sentence may stay with a comment `prose:
-REASON` on its first line or on the line before. The exit status is 1 if an added sentence breaks a rule without a
-reason. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
+TypeScript and shell. The rules are in CONTRIBUTING.md ("Plain English"). A sentence that breaks a rule may stay if a
+comment `prose: REASON` is on its first line or on the line before. The exit status is 1 if an added sentence breaks a
+rule without a reason. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ def stored(names: Sequence[str], store: Path = STORE) -> dict[str, Stored]:
 
 
 def rendered(text: str, results: dict[str, Stored]) -> str:
-    """Replace each `{expression:format}` in `text` by the stored number, formatted as in Python.
+    """Replace each `{expression:format}` in `text` with the stored number that the expression selects, in Python's
+    format.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check whether a change of the code, or another kernel, changed any result.
+"""Check whether a change of the code changed any result, or whether another kernel changes one.
 
     python tools/same_results.py record before.json      # at the commit before
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs

@@ -43,7 +43,7 @@ class Outcome:
     """The results for one kernel.
 
     repeats: The number of cases whose two runs gave the same bytes, and the number of all cases.
-    as_default: The number of cases whose two runs gave the same bytes as the default kernel's run.
+    as_default: The number of cases in which both runs gave the same bytes as the run of the default kernel.
     passed, skipped: The numbers of tests.
     failed: The failed tests, each with the first line of its message.
     """

@@ -2,10 +2,10 @@
 """Check that conversions by powers of ten give the unit in the result's name: `python tools/units_check.py`.
 
 The name of a quantity ends in its unit (CONTRIBUTING.md). The script finds, for example, that `start_s = start_ns /
-1e6` is wrong, because 1e6 ns are not a second. The script checks products and quotients with a power of ten of at least
-three zeros. The script also compares the units of the two sides of a sum, a difference or a comparison. The unit of a
-value is compared with the unit in the name that receives it (a variable, an attribute, an argument, a key, a column,
-the returning function). The unit of a number in a text is compared with the unit that follows it.
+1e6` is wrong, because 1e6 ns are not a second. The script checks each multiplication or division by a power of ten of
+at least three zeros. The script also compares the units of the two sides of a sum, a difference or a comparison. The
+unit of a value is compared with the unit in the name that receives it (a variable, an attribute, an argument, a key, a
+column, the returning function). The unit of a number in a text is compared with the unit that follows it.
 
 Names without a unit are not checked. Exit status 1 means that units differ. The output names each of these lines.
 """
@@ -80,8 +80,8 @@ def unit_of_name(name: str) -> Unit | None:
 def power_of_ten(node: ast.AST) -> int | None:
     """Return k if a node is the number 10^k with |k| at least 3, otherwise None.
 
-    A power of ten with |k| below 3 may belong to a percentage or to a decimal number. The units of this project differ
-    by factors of 1000.
+    A power of ten with |k| below 3 may belong to a percentage or to a decimal number. leowarp's units differ by factors
+    of 1000, so smaller powers are ignored.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
         if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
@@ -213,7 +213,8 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        """Compare an argument with its name. `**given` has no name."""
+        """Compare the unit of a keyword argument's value with the unit in the argument's name. `**given` has no
+        name."""
         if node.arg is not None:
             self._compare(node.value, unit_of_name(node.arg), self.unit(node.value), f"the argument {node.arg}")
         self.generic_visit(node)
@@ -276,7 +277,8 @@ def _said(unit: Unit) -> str:
 
 
 def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
-    """Return the faults of a file with their lines, and the numbers of conversions and of compared unit pairs.
+    """Return the faults of a file with their lines, the number of conversions, and the number of compared pairs of
+    units.
 
     Examples
     --------

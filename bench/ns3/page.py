@@ -45,7 +45,7 @@ def with_tables(page: str, measured: dict[str, Any]) -> str:
 
 
 def tables(measured: dict[str, Any]) -> str:
-    """Return the generated text between the page's two marks."""
+    """Return the text that belongs between the two marks of the page."""
     lines = [
         f"Measured on: {measured['machine']}. leowarp {measured['leowarp']} with Linux {measured['linux']}; "
         f"ns-{measured['ns3']} ({measured['ns3_origin']}). Runs alternate in pairs. Values of "

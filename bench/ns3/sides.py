@@ -126,7 +126,8 @@ def sampled(samples: Path) -> pd.DataFrame:
 
 
 def as_json(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Return a case's costs of all repetitions in one program, and the results, which are always the same.
+    """Return the costs of a case in one program, for all repetitions. Also return the results, which are the same in
+    each repetition.
 
     Raises LeowarpError if the results of two repetitions differ.
     """

@@ -60,8 +60,7 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """Return the requirements that this host does not meet, as the end of "because ...". None means that it meets
-    all."""
+    """Return what this host lacks to run the dumbbell, as the end of "because ...". None means that it meets all."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"
@@ -79,8 +78,8 @@ def reason(said: str) -> str:
 
 
 def over_netem(duration_s: int) -> dict[str, Any]:
-    """Run the dumbbell with CUBIC over netem. Return the results and the duration. If the host cannot run the dumbbell,
-    the key `lacking` of the result gives the reason.
+    """Run the dumbbell with CUBIC over netem. Return the results and the duration. If the host cannot run it, the
+    result has only the key `lacking` with the reason.
 
     Raises HostError if the run was started and failed.
     """

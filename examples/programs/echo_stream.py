@@ -45,8 +45,8 @@ def send_all(
     send: Callable[[bytes], object], packets: int, rate_pkts_per_s: float, payload_bytes: int, identifier: int,
     now_ns: Callable[[], int] = time.monotonic_ns,
 ) -> tuple[int, int]:  # fmt: skip
-    """Send the stream. The n-th packet leaves n / rate after the first packet, or as soon afterwards as the program can
-    send it.
+    """Send the stream. The n-th packet is due n / rate after the first packet. A late program sends it as soon as it
+    can.
 
     Returns: The time from the first packet to the last, and the largest delay of a packet behind its schedule.
     """

@@ -44,7 +44,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcomes of a set of scripts.
+    """The outcomes of all scripts of a set, and the known reasons.
 
     outcomes: One outcome per script, in the order of the scripts.
     reasons: The reasons that apply to this set, by script.

@@ -111,7 +111,7 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Return true if a script is for this IP version."""
+    """Return true if the script is for the IP version `ip`."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 

@@ -98,8 +98,8 @@ def used(text):
 
 
 def public(module, name):
-    """Return true if a name belongs to the interface. A public name is exported by a package of `PUBLIC`, is in a
-    module of `leowarp.study`, or is on the reference page."""
+    """Return true if a name belongs to the interface. This is the case if a package of `PUBLIC` exports it, a module of
+    `leowarp.study` contains it, or the reference page lists it."""
     if module == "leowarp":
         return name in leowarp.__all__ or name == "study"
     return (

@@ -10,5 +10,5 @@ from leowarp.study import drawing
 
 @pytest.fixture
 def svg_alone(monkeypatch):
-    """Make figures in one format instead of three."""
+    """Make each figure in SVG alone instead of in three formats."""
     monkeypatch.setattr(drawing, "save", functools.partial(drawing.save, formats=("svg",)))

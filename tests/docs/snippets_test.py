@@ -122,7 +122,7 @@ def test_snippets_that_make_runs_run(page: Path, text: str, tmp_path: Path) -> N
 
 
 def shorter(text: str) -> str:
-    """Return the text of a scenario or study with runs of 2 s."""
+    """Return the text of a scenario or study, changed so that runs last 2 s."""
     return re.sub(r'(duration"?\s*[=:]\s*")\d+ s"', r'\g<1>2 s"', text)
 
 

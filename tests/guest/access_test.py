@@ -39,7 +39,7 @@ destination = "server"
 interval = "1 s"
 """
 PING_BYTES = 20 + 8 + 56 + 14
-"""The length of a probe on the link: headers of IP and ICMP, payload, and the link's overhead."""
+"""The length of a probe on the link: IP header, ICMP header, payload, and the link's overhead."""
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,7 @@ def test_a_module_that_faults_when_it_is_loaded_is_named(tmp_path):
 
 
 def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
-    """Write the source of a module that executes this statement at each loss."""
+    """Write the source of a module that executes `statement` whenever a loss occurs."""
     headers = "#include <linux/delay.h>\n#include <linux/refcount.h>\n#include <linux/module.h>\n"
     helpers = (
         "static refcount_t refs = REFCOUNT_INIT(1);\n"

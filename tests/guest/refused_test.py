@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests each reason why a cure may do nothing at a route change, in a run where it occurs and is recorded.
 
-Only one of the reasons occurs by itself in a constellation: the paths meet behind a link without delay and rate. For
+In an unmodified constellation, only one of the reasons occurs: the paths meet behind a link without delay and rate. For
 the other reasons, the test changes a route or a link in the timeline.
 """
 

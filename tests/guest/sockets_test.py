@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that one call that samples many sockets gives the values of getsockopt. Sent data are copied, unless they come
-from the named range."""
+"""Tests that one call that samples many sockets gives the values of getsockopt. Also tests that sent data are copied,
+unless they come from the named range."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ SESSIONS = ("first", "rto_floor", "capacity")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The rows and traces by group: shortened runs of NewReno at 10 dB, and of its window without loss."""
+    """The rows and traces of each group. The groups are shortened runs of NewReno at 10 dB, and of its window without
+    loss."""
     folder = tmp_path_factory.mktemp("tauran2018")
     found = {}
     for part in runs.parts():

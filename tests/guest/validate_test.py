@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a recording of the profile itself agrees with its replay, and with pings in the guest."""
+"""Tests that a recording made with the profile agrees with its replay, and with pings in the guest."""
 
 import numpy as np
 import pytest

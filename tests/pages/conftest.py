@@ -43,7 +43,7 @@ def access_dir(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def page(run_dir, tmp_path_factory):
-    """The address of the synthetic run's page."""
+    """The address of the page that shows the synthetic run."""
     return view.write_view([run_dir], tmp_path_factory.mktemp("pages") / "view.html").as_uri()
 
 

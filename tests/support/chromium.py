@@ -21,7 +21,7 @@ KEYS = {
 }  # fmt: skip
 
 READY = "window.leowarp || document.querySelector('.failed')"
-"""The JavaScript condition that a page of `leowarp view` has drawn itself, or reports why it cannot."""
+"""A condition in JavaScript. It is true once a page of `leowarp view` has drawn itself, or reports why it cannot."""
 
 
 class Browser:

@@ -24,8 +24,8 @@ EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """The mean elements that give an orbit's position at `EPOCH`. The epoch of the elements is `age_d` days before
-    `EPOCH`."""
+    """The mean orbital elements that put a satellite at the requested position at `EPOCH`. The epoch of the elements is
+    `age_d` days before `EPOCH`."""
 
     inclination_deg: float
     node_deg: float

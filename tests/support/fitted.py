@@ -64,7 +64,7 @@ def truths(kind: Kind) -> dict[str, float]:
 
 @cache
 def fit_of(name: str, seed: int) -> Fit:
-    """Return the fit to a recording of one of `KINDS`."""
+    """Return the fit to a recording of the kind `name`."""
     return fit([recording(KINDS[name], seed)])
 
 

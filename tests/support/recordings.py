@@ -92,7 +92,7 @@ _BEGIN_S = 1_715_947_200  # 2024-05-17T12:00:00Z, the time of the first probe.
 
 
 def recording(seed: int) -> Recording:
-    """Return the recording of a seed. The same seed always gives the same recording."""
+    """Return a random recording that is made from `seed`. The same seed always gives the same recording."""
     dice = np.random.default_rng([seed, 20_260_712])
     interval_ns = int(dice.choice(INTERVALS_NS))
     if dice.random() < DISHES_RATIO:
@@ -238,7 +238,8 @@ def _spikes(
 def _behind_obstacles(
     dice: np.random.Generator, into_ns: NDArray[np.float64], slot: NDArray[np.int64], slots: int
 ) -> NDArray[np.bool_]:
-    """Return the probes that are lost while the slot's satellite is in an obstructed sector of azimuth."""
+    """Return a mask of the probes that are lost because the slot's satellite is behind an obstacle. An obstacle is a
+    sector of azimuth."""
     sectors = [(dice.uniform(0, 360), dice.uniform(15, 45)) for _ in range(dice.integers(1, 4))]
     azimuth_deg, rate = dice.uniform(0, 360, slots), dice.choice([-1, 1], slots) * dice.uniform(0.6, 2.5, slots)
     at_deg = (azimuth_deg[slot] + rate[slot] * into_ns / S) % 360
@@ -292,8 +293,8 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return a level that changes at the instants of a Poisson process. With `lost`, each change comes with a spike and
-    losses."""
+    """Return a level that changes at the instants of a Poisson process. If `lost` is given, a spike and losses come
+    with each change of the level."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
     levels = dice.normal(0, step_ns, len(at_ns) + 1)

@@ -47,8 +47,8 @@ AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 
 
 def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
-    """Make a run of 3 s with 40 packets, which are sent 84 us apart. The last packets reach the switching node after
-    the change."""
+    """Make a run of 3 s with 40 packets, which are sent 84 us apart. The last packets reach the switching node only
+    after the route change."""
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
     flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
     keys: dict[str, Any] = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions with which tests wait for an event. The processor time of the processes that cause the event limits the
-wait.
+"""Functions with which tests wait for an event. The limit of a wait is the processor time of the processes that cause
+the event, not the elapsed time.
 
 Wall-clock time sets no limit, because a slow, busy or paused machine must not make a test fail. `wait_until` gives up
 when the processes that cause the event have ended, or have had much processor time (`leowarp.guest.machine.own_time`).
@@ -20,8 +20,8 @@ OWN_TIME_S = 120.0
 def wait_until(condition, *by):
     """Wait until `condition()` returns a true value, and return this value.
 
-    by: The ids of the processes that should cause the event. Their child processes count too. Without ids, only the
-        watchdog limits the wait, so the event must be certain.
+    by: The ids of the processes that are expected to cause the event. Their child processes count too. Without ids,
+        only the watchdog limits the wait, so the event must be certain.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0
@@ -39,7 +39,7 @@ def wait_until(condition, *by):
 
 
 def wait_until_gone(find):
-    """Wait until `find()` returns no process ids, because the processes were killed or are ending."""
+    """Wait until `find()` returns no process ids. The processes were killed or are ending."""
     own = {}
     while pids := find():
         looks = everything()

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def defaults(text):
-    """Yield the lines with a call of `getattr` that has three arguments."""
+    """Yield the numbers of the lines that call `getattr` with three arguments."""
     if "getattr" not in text:
         return
     for node in ast.walk(ast.parse(text)):

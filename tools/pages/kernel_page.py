@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the page docs/reference/kernel.md, and the tables of overrides in other pages.
+"""Make the page docs/reference/kernel.md, and renew the tables of overrides in other pages.
 
 ``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables``, it renews the table between ``<!--
 overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the reference page of the run directory and its table columns from the schemas.
+"""Make the reference page of a run's files and table columns from the schemas.
 
 ``python tools/pages/tables_page.py FILE`` writes the page. ``--check FILE`` reports whether FILE is up to date.
 """
@@ -42,7 +42,8 @@ def reference_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of the page: a run's files with their columns, in the order of creation."""
+    """Yield the lines of the page. The page lists the files of a run in the order of their creation, with their
+    columns."""
     yield from _INTRODUCTION.splitlines()
     yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
     yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))

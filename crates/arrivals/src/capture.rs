@@ -32,8 +32,8 @@ pub struct Counts {
     pub packets: u64,
     /// The packets with a number, in all flows.
     pub numbered_pkts: u64,
-    /// The TCP segments without data, and the echo packets that are not measured. The echo packets are replies if
-    /// requests are measured, and requests if replies are measured.
+    /// The TCP segments without data, and the echo packets that are not measured. An echo packet is not measured if it
+    /// is a reply while requests are measured, or a request while replies are measured.
     pub answer_pkts: u64,
     /// The UDP packets, if `Settings::protocol` is None.
     pub udp_pkts: u64,

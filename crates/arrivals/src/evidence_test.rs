@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of what acknowledgements and replies show: missing segments, the place of the capture, and late echo replies.
+//! Tests what a capture shows with acknowledgements and replies: missing segments, where on the path it was taken, and
+//! late echo replies.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};
@@ -256,8 +257,8 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// If the receiver acknowledged all data, no segment counts as lost, even if the capture lacks segments. The
-    /// captured segments are numbered 0, 1, 2, ... in order.
+    /// If the receiver acknowledged all data, no segment counts as lost, even if segments are missing in the capture.
+    /// The captured segments are numbered 0, 1, 2, ... in order.
     #[test]
     fn what_was_acknowledged_is_never_lost(kept in prop::collection::vec(any::<bool>(), 1..60)) {
         let mut all = vec![data(0)];

@@ -130,7 +130,7 @@ pub enum Without {
     Foreign,
     /// The IP protocol with this number has no sequence numbers.
     Protocol(u8),
-    /// The packet is UDP, but the user has not selected the field with the number.
+    /// The packet is UDP, but the user has not said which field contains the number.
     Udp,
     /// The UDP datagram is too short for the selected field, or is not RTP.
     Field,

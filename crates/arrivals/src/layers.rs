@@ -72,7 +72,7 @@ pub enum Layer {
     Ip,
 }
 
-/// The reason why no layer was found.
+/// The reason why the search for further layers ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The captured bytes end inside a header.

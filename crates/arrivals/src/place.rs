@@ -12,8 +12,8 @@
 //!   shortest time from a packet to its acknowledgement or reply. The sender's part of the round trip is the shortest
 //!   time from an acknowledgement to a packet that reacts to the acknowledgement. A packet reacts to an acknowledgement
 //!   if it is the first to echo the timestamp (RFC 7323), or the next packet of the handshake.
-//! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order but the
-//!   requests are in order, the capture was not made at the sender of the replies.
+//! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order although
+//!   the requests are in order, it was not made at the sender of the replies.
 
 use crate::fields::Ack;
 use crate::link::Direction;
@@ -25,8 +25,8 @@ const NOTHING_DIVISOR: i64 = 10;
 const TRIP_LEAST_NS: i64 = 50_000;
 /// The maximum time in which a machine answers a packet.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// The minimum number of acknowledgements for evidence. Three quarters of the acknowledgements must follow a segment
-/// closely.
+/// Evidence from acknowledgements requires at least this number of them. Three quarters of the acknowledgements must
+/// follow a segment closely.
 const ACKS_LEAST: u64 = 8;
 /// The initial values of the time to live in Linux and macOS, in Windows, and in network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
@@ -195,7 +195,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// Returns the possible places of the capture, from the timing and from the facts about both directions.
+    /// Returns where on the path the capture may have been made, from the timing and the facts about both directions.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);

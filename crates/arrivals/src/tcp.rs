@@ -60,7 +60,7 @@ pub struct Passed {
     pub repeated_pkts: u64,
     /// The segments that filled a hole as retransmissions.
     pub in_need_pkts: u64,
-    /// The segments that filled a hole, where nothing shows whether they were first transmissions.
+    /// The segments that filled a hole, but may be first transmissions or retransmissions.
     pub undecided_pkts: u64,
     /// The approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
@@ -126,7 +126,7 @@ pub struct Numbering {
     /// The ranges above `resolved` that have arrived. The key is the first byte.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
-    /// The number of arrivals that have left `waiting`.
+    /// The number of arrivals that were removed from `waiting`.
     gone: u64,
     longest_bytes: u32,
     /// Every byte below this position has been acknowledged.
@@ -286,7 +286,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// Returns the minimum number of packets for this many bytes.
+    /// Returns the minimum number of packets that can carry this many bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }

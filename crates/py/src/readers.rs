@@ -94,7 +94,7 @@ impl Capture {
         Ok(Capture { capture: arrivals::Capture::new(arrivals::Settings { protocol, flow }) })
     }
 
-    /// Reads a chunk of the file. Returns the arrivals whose numbers are now known.
+    /// Reads a chunk of the file. Returns the arrivals whose numbers can be determined after this chunk.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         py.detach(|| self.capture.feed(chunk, &mut into)).map_err(refused)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the time and memory that all metrics need for ten million arrivals. Each line shows one kind of reordering.
+//! Prints the time and memory that all metrics need for ten million arrivals. Each line is for one kind of reordering.
 //! Usage: `cargo run --release -p leowarp-reorder --example speed [PACKETS]`.
 
 use reorder::{Arrival, Meter, Settings};
@@ -42,7 +42,8 @@ fn main() {
     }
 }
 
-/// Returns the numbers 0 to `pkts` - 1, sorted by number plus jitter. The jitter is in packets.
+/// Returns the numbers 0 to `pkts` - 1 in the order of their arrival. Packet n arrives at n plus its jitter. The jitter
+/// is in packets.
 fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u64> {
     let mut random = Random(1);
     let mut keyed: Vec<(i64, u64)> =

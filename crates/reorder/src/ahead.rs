@@ -98,7 +98,7 @@ impl Ahead {
         self.base
     }
 
-    /// Moves the base up to `base`. The set must not contain numbers below the new base.
+    /// Moves the base up to `base`. The caller must make sure that the set contains no number below the new base.
     #[inline]
     pub fn advance(&mut self, base: u64) {
         self.base = base;

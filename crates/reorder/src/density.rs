@@ -10,14 +10,14 @@
 //! results equal the results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
 //! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
-//! counts as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. A
-//! [`Meter`](crate::Meter), however, passes only first copies to its `DensityMeter`, as in RFC 5236, section 3.1.
+//! counts as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. However, a
+//! [`Meter`](crate::Meter) gives its `DensityMeter` only first copies, as in RFC 5236, section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
 use std::collections::VecDeque;
 
-/// The RD of one sequence.
+/// The reorder density (RD) of one sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Density {
     /// The threshold D_T.
@@ -92,7 +92,7 @@ pub struct DensityMeter {
     /// many numbers as the window has packets. A number below the set's base was used as a receive index, or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
-    /// The numbers of packets with the displacements 0, -1, 1, -2, 2, ..., in this order. Negative and positive
+    /// The number of packets with each displacement, in the order 0, -1, 1, -2, 2, ... Negative and positive
     /// displacements are in one vector, because the processor cannot predict whether a packet is early or late.
     counts: Vec<u64>,
     early_beyond_pkts: u64,

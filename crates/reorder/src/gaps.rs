@@ -81,8 +81,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that skipped missing numbers. `leaps` tells whether the packet certainly skipped numbers. `lowest`
-    /// is the smallest number that may still arrive.
+    /// Adds a packet that skipped missing numbers. `leaps` is true if the packet certainly skipped numbers. `lowest` is
+    /// the smallest number that may still arrive.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();
@@ -90,9 +90,9 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. The
-    /// caller must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a
-    /// number above `seq` has already arrived.
+    /// Finds the first arrival whose number is above `seq`, and counts it as a reordering discontinuity. The caller
+    /// must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a number
+    /// above `seq` has already arrived.
     ///
     /// Only packets that skipped numbers are searched. For any other packet with a new largest number, all numbers
     /// between the previous largest number and its own have arrived.
@@ -121,7 +121,7 @@ impl Discontinuities {
         self.gaps
     }
 
-    /// Removes the oldest entry, because no packet that it has overtaken can arrive any more.
+    /// Removes the oldest entry. No packet that it has overtaken can arrive any more.
     fn settle(&mut self) {
         let Some(oldest) = self.recent.pop_front() else { return };
         self.gaps.sequence_discontinuities += u64::from(oldest.leaps || oldest.reorders);

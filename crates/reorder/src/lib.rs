@@ -22,7 +22,7 @@
 //! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
 //! - the last run of a sequence, which no packet ended, counts as in the RFC's counters ([`Runs`]);
 //! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
-//! - if a packet is late beyond D_T, the receive index of RD advances nevertheless ([`Density`]);
+//! - the receive index of RD also advances if a packet is late by more than D_T ([`Density`]);
 //! - if RBD's buffer is full, it still stores a packet that remains early after the expected number has moved
 //!   ([`BufferDensity`]);
 //! - [`Settings`] documents an unknown first number, and the loss-waiting window.

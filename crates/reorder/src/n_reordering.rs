@@ -18,8 +18,8 @@ pub struct NReordering {
     /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
-    /// The number of packets with each degree, from degree 1 on. A packet's degree is the number of larger numbers
-    /// directly before it, limited to n_max.
+    /// The entries are the numbers of packets with degree 1, 2, and so on. A packet's degree is the number of larger
+    /// numbers directly before it, limited to n_max.
     degrees: Vec<u64>,
 }
 

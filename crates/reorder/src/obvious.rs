@@ -72,7 +72,7 @@ pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }
 
-/// Returns the displacements of RFC 5236, section 3, without thresholds. The receive indices are the received numbers,
+/// Returns the displacements by RFC 5236, section 3, without a threshold. The receive indices are the received numbers,
 /// sorted.
 pub fn displacements(numbers: &[u64]) -> Vec<i32> {
     let mut indices = numbers.to_vec();
@@ -95,15 +95,14 @@ pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
 #[derive(Debug, Default, PartialEq)]
 pub struct StayBack {
     pub counts: BTreeMap<i32, u64>,
-    /// The number of packets that were discarded as too early when they left the window.
+    /// The number of packets that were too early when they left the window, and were therefore discarded.
     pub early_pkts: u64,
     pub late_pkts: u64,
     /// The arrivals whose number is below the receive index, or is already in the window or the buffer.
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. In the RFC, the index does not advance (see
-/// `density.rs`).
+/// Whether the receive index advances when a late packet is discarded. By the RFC, it does not (see `density.rs`).
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
@@ -166,8 +165,8 @@ pub enum Overflowing {
 }
 
 /// Runs the pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy after each counted arrival, and a
-/// number of early arrivals. These arrivals found the buffer full, and were still early after the expected number had
-/// moved.
+/// count of some early arrivals. These arrivals found the buffer full, and were still early after the expected number
+/// had moved.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);

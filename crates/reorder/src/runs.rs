@@ -10,7 +10,7 @@ pub struct Runs {
     pub pkts: u64,
     /// a, the number of packets in order.
     pub in_order_pkts: u64,
-    /// x, the number of runs that a reordered packet ended.
+    /// x, the number of runs that were ended by a reordered packet.
     pub runs: u64,
     /// q, the sum of the squared lengths of the runs that have ended.
     pub squares: u128,

@@ -22,11 +22,10 @@ pub struct Settings {
     /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,
     /// Sequence number of the first packet that was sent. An arrival with a lower number does not belong to the
-    /// sequence ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives counts as the
-    /// first number, so earlier packets cannot be lost. The hypothetical receive buffer then first expects the smallest
-    /// of the first B_T + 1 arrivals. It does not expect a lower number that arrives later, because the buffer would be
-    /// full before that.
-    /// Implements RFC 5236, 7 (numbers from 1).
+    /// sequence ([`Reordering::outside_pkts`](crate::Reordering)). None means that the smallest number that arrives
+    /// counts as the first one. Packets before it then cannot count as lost. The hypothetical receive buffer then first
+    /// expects the smallest of the first B_T + 1 arrivals. It does not expect a lower number that arrives later,
+    /// because the buffer would be full before that. Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }
 
@@ -42,10 +41,9 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Both thresholds are 1000 packets, because a route change displaces packets by the length of a queue or more. The
+    /// Both thresholds are 1000 packets, because a route change can displace packets by a whole queue or more. The
     /// loss-waiting window is 65,536 packets, which is the range of a 16-bit number. At 100 Mbit/s, with packets of
-    /// 1514 bytes, this is 8 s.
-    /// Implements RFC 5236, 5 (choice of D_T).
+    /// 1514 bytes, this is 8 s. Implements RFC 5236, 5 (choice of D_T).
     fn default() -> Self {
         Self {
             density_threshold_pkts: 1000,

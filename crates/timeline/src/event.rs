@@ -48,7 +48,7 @@ pub enum Change {
         /// The rate in bits per second. 0 means unshaped.
         rate_bps: u64,
     },
-    /// 5: the random loss of a direction changes.
+    /// 5: the random loss ratio of a direction changes.
     Loss {
         /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
@@ -103,7 +103,7 @@ pub enum EventError {
         index: usize,
         /// The name of the field.
         what: &'static str,
-        /// The value of the field.
+        /// The value that the record has in the field.
         value: i64,
         /// The rule that the value must obey.
         rule: &'static str,

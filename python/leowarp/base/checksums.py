@@ -37,8 +37,8 @@ def names_below(directory: Path) -> list[str]:
 
 
 def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
-    """Return the names of all files in a directory except the manifest, its signatures, and locks. The manifest must
-    list these files.
+    """Return the names of all files in a directory except the manifest, its signatures, and locks. These are the files
+    that the manifest must list.
 
     directories: The subdirectories that have their own manifest. Only the manifest of each subdirectory is listed. A
         study's manifest can be checked without the traces of the study's runs.
@@ -79,7 +79,7 @@ def is_as_written(text: str) -> bool | None:
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of a comparison of a directory's files with the list in its manifest.
+    """The files of a directory, compared with the list in its manifest.
 
     intact, changed, missing, unlisted: The sorted relative names of listed files with the right sha256, with another
         sha256, or missing, and of files that are not listed.

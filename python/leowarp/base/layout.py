@@ -40,7 +40,7 @@ def default_directory(name: str, plan_text: str) -> Path:
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
-    """Return names that distinguish several directories: the last part of each path, or as many parts as are needed.
+    """Return a short distinct name for each directory: the last part of its path, or as many parts as needed.
 
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']

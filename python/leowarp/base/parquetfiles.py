@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""The decoded size in bytes up to which tables that are read together are always accepted. The size of tables on disk
-hardly limits their decoded size, because equal values take almost no space on disk."""
+"""Tables that are read together are always accepted if their decoded size in bytes is at most this value. The size of
+tables on disk hardly limits their decoded size, because equal values take almost no space on disk."""
 
 MOST_TIMES_FILE = 256
 """The limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.
 
 We measured 2,078 run directories of tests, studies and exams. Directories that need more than 64 MiB need up to 90
 times their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130 times its size on
-disk. Other runs need fewer bytes per byte on disk: 39 with a recording of a dish, 26 with 2,000 flows, and 15 with 5.9
-million packets of TCP.
+disk. Other runs need fewer decoded bytes per byte on disk: for example 39 with a recording of a dish, 26 with 2,000
+flows, and 15 with 5.9 million TCP packets.
 """
 
 MOST_BYTES = 3 << 29
 """The limit on the decoded size of all tables of a run together: 1.5 GiB. The size is computed as if each value took
-the space of a value in a data frame. Columns of large tables are read when they are needed, and take as few bytes as
-their values need. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
+the space of a value in a data frame. A column of a large table is read only when it is needed. It uses the smallest
+type that fits its values. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """The environment variable with which a user raises the limit on the memory of tables."""
@@ -110,9 +110,9 @@ def rows(path: Path) -> int:
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
     """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
-    For numbers, the number of values in the footers is enough. For texts, the number of values is not enough, because
-    many rows may refer to one long text in a dictionary. If the footers do not limit the size of texts, the texts are
-    read in batches, as dictionaries, and their sizes are added.
+    The footers give the number of values, which is enough for numeric columns. It is not enough for texts, because many
+    rows may refer to one long text in a dictionary. If the footers do not limit the size of texts, the texts are read
+    in batches, as dictionaries, and their sizes are added.
 
     columns: The names of the columns that will be read. By default, all columns are read.
     hint: The advice to the user if a table cannot be read.

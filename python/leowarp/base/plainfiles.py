@@ -55,8 +55,8 @@ _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """Return the first entry below a path that is neither a regular file nor a directory, or None. The text is the end
-    of a sentence.
+    """Return the first entry below a path that is neither a regular file nor a directory, or None. The result is the
+    end of a sentence about the path.
 
     path: A directory or a file. A missing file is not reported.
     itself: Whether `path` itself must not be a link. If the user typed the path, it may be a link, because the user

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes text from a file, a directory or a program of another person safe to print on a terminal."""
+"""Makes untrusted text (of a file, a directory or a program) safe to print on a terminal."""
 
 from __future__ import annotations
 

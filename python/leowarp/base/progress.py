@@ -91,7 +91,7 @@ class BuildProgress:
     done, expected: The finished steps and all steps of the build. While the source is unpacked, they are percent of the
         source.
     share: The estimated share of the build's time that has passed, 0 to 1.
-    wall_s, stage_wall_s: The seconds of real time since the beginning of the build and of the stage.
+    wall_s, stage_wall_s: The seconds of real time since the build began, and since the stage began.
     """
 
     stage: str

@@ -21,7 +21,7 @@ _made: set[Path] = set()
 
 
 def made_here(run: Path) -> None:
-    """Read the tables of this run without a memory limit in future, because this process made the run."""
+    """Remove the memory limit on reading the tables of this run, because this process made the run."""
     _made.add(run.resolve())
 
 

@@ -46,7 +46,7 @@ class Skips:
     def add(self, one: str, many: str, where: str, count: int = 1) -> None:
         """Count records that were skipped.
 
-        one, many: The description of the records and of what is wrong, in the singular and in the plural: "comment",
+        one, many: What the skipped records are or why they are wrong, in the singular and in the plural: "comment",
             "comments".
         where: The place of the first record (example: "line 3").
         """

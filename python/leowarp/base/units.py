@@ -28,7 +28,7 @@ class Quantity:
 
     name: The name of the quantity in messages, with the article ("a time").
     suffix: The suffix of the attributes and columns that hold this quantity.
-    units: A dict of unit -> its exact size in the unit in which numbers are stored.
+    units: A dict from each unit to its exact size. The size is in the unit in which numbers are stored.
     whole: Whether the number is stored as an int, which is exact, or as a float.
     written: The units that `format` uses, largest first.
     example: A correct text, for messages.

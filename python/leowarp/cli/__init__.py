@@ -110,6 +110,6 @@ def _tell(error: LeowarpError) -> None:
 
 
 def _give_up_stdout() -> None:
-    """Prevent Python from flushing stdout at exit, because the flush would raise the same error again."""
+    """Redirect stdout to the null device, because Python's flush at exit would raise the same error again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,7 +2,7 @@
 """The arguments and options that several verbs share.
 
 Each argument or option is a type for a verb's parameter, with flag and help text.
-The verb itself sets the default: ``set_: options.Settings = None``.
+A verb adds the default to the type: ``set_: options.Settings = None``.
 """
 
 from __future__ import annotations

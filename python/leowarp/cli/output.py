@@ -149,7 +149,7 @@ def draw_quickly() -> None:
 
 
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
-    """Return a verb that handles Ctrl-C. The verb prints which files remain and ends with status 130."""
+    """Return a verb that handles Ctrl-C. On Ctrl-C, it prints which files remain, and ends with status 130."""
 
     @functools.wraps(verb)
     def run(*given: P.args, **named: P.kwargs) -> None:

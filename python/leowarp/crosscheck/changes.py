@@ -65,8 +65,8 @@ class Notice:
     """A notice that a host must receive according to the run's cures.
 
     told, destination: The node of the host that receives the notice, and the node of the destination host.
-    link: (node, node). The link of the node that sends the notice: the old link before the change, and otherwise the
-        new link.
+    link: (node, node). The link over which the notice's node sends: the old link if the notice precedes the change, and
+        otherwise the new one.
     wait_ns: The waiting time in a false notice. None means a true notice, whose waiting time is computed from `switch`
         and `answer_ns`.
     switch: The switch that a true notice announces.

@@ -23,7 +23,8 @@ Entry = tuple[str, str]
 
 @dataclass
 class State:
-    """The routes, delays, rates and down links of the network at an instant.
+    """The state of the network at one instant: routes, delays and rates, and the directions that are down or lose
+    packets.
 
     entries: dict of (node, host) to node. The next node on the path from a node to a host.
     delays_ns, rates_bps: dict of (node, node) to int. The values for each direction of a link. A direction without an

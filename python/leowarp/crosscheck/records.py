@@ -155,7 +155,7 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Return how many packets remain at the old link, and when the last of them arrives at the link's far end."""
+        """Return how many packets wait at the old link and stay there, and when the last one arrives at the far end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns

@@ -97,7 +97,7 @@ class Queue:
 
     waiting_pkts, waiting_bytes: The packets whose transmission had not begun when the node stopped using the link. The
         bytes include the link's overhead.
-    all_arrived_ns, begun_arrived_ns: The arrivals at the link's far end of the last packet, and of the last packet
+    all_arrived_ns, begun_arrived_ns: The arrival time of the last packet at the link's far end, and of the last packet
         whose transmission had begun. 0 means no packet.
     """
 

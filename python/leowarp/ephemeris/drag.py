@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of SGP4's drag, which show that a mean orbit has decayed or grown implausibly.
+"""Checks on SGP4's drag: limits beyond which a mean orbit has decayed or grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
 section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive. A
@@ -30,8 +30,8 @@ _FEW, _MANY = 4, 64
 """The numbers of instants that are checked from the epoch to each end of the run, for a steady orbit and for any other
 orbit."""
 _SHORT_PERIOD = 0.01
-"""The share of the radius that is added to the eccentricity, to find a satellite's largest distance. J2's periodic
-terms change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""
+"""The number that is added to the eccentricity to find a satellite's largest distance. It is a fraction of the radius.
+J2's periodic terms change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""
 _MINUTES_PER_DAY = 1440.0
 
 
@@ -65,9 +65,9 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Return the largest distance from the Earth's centre on any orbit of these elements, km.
 
-    The result is the apogee of the orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods above
-    225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits, drag alone changes the
-    eccentricity, and reduces it.
+    The result is the apogee of the orbit with the largest semi-major axis that `MOST_GROWTH` allows. In orbits with
+    periods above 225 min (SGP4's deep space), Sun and Moon can raise the eccentricity up to 1. In lower orbits, drag
+    alone changes the eccentricity, and reduces it.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))

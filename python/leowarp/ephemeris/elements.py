@@ -55,8 +55,8 @@ class ElementFile:
 def element_file(path: Path) -> ElementFile:
     """Read a file of elements.
 
-    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN. The beginning of the text shows its format. A first line
-        of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
+    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN. The beginning of the text shows its format. If the first
+        line has two numbers, it is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
     Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or is not for SGP4. The
     message has file and line.
     """

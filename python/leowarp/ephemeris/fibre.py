@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delay of a fibre along the great circle between two stations, for a comparison with a satellite path."""
+"""Computes the delay of a fibre along the great circle between two stations. It is compared with the delay of a
+satellite path."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ class Fibre:
 
 
 def fibres(plan: Plan) -> list[Fibre]:
-    """Return one fibre per pair of stations with a flow, in the order of the flows. Without flows, each pair of
-    stations gets a fibre.
+    """Return one fibre per pair of stations with a flow, in the order of the flows. If the plan has no flows, there is
+    a fibre for each pair of stations.
 
     Stations without coordinates, for example of a measured path, give no fibre.
     """

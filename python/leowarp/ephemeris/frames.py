@@ -9,8 +9,8 @@ All three frames have their origin at the Earth's centre and z along its axis:
 
 TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at
 most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected. It is below 0.9 s. The equator moves 420 m in
-this time. The error turns satellites and stations equally, so distances do not change. The difference between mean and
-apparent sidereal time does not matter, because TEME uses the mean equinox.
+this time. Such an error turns satellites and stations by the same angle, so distances stay the same. The difference
+between mean and apparent sidereal time does not matter, because TEME uses the mean equinox.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
 
 def unit_is_right(key: str, unit: str) -> bool:
-    """Return whether a unit is the one that CCSDS prescribes for a field. For fields that are not checked, any unit is
-    right.
+    """Return whether `unit` is the unit that CCSDS prescribes for the field `key`. For fields that are not checked, any
+    unit is right.
 
     >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
     (True, False)
@@ -123,7 +123,7 @@ def _satellite(fields: Fields) -> str:
 
 
 def _check_meaning(where: str, fields: Fields) -> None:
-    """Reject a message whose elements are not for SGP4, or not for the Earth."""
+    """Reject a message whose elements are not meant for SGP4, or are not for an orbit of the Earth."""
     for key, allowed in ALLOWED.items():
         value = re.sub(r"\s+", "", fields.get(key, allowed[0])).upper()
         if value not in allowed:

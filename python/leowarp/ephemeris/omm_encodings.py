@@ -140,7 +140,7 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Read messages of lines ``KEYWORD = value [unit]``. Each message begins with ``CCSDS_OMM_VERS``.
 
-    Raises ScenarioError if a line is neither a comment nor of this form, a keyword occurs twice in a message, or CCSDS
+    Raises ScenarioError if a line is neither a comment nor of this form, if a message has a keyword twice, or if CCSDS
     prescribes another unit.
     """
     fields: dict[str, str] = {}
@@ -222,7 +222,7 @@ def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
 
 
 class _Xml:
-    """A collector of the segments of OMM messages from the events of the expat parser."""
+    """Collects the segments of OMM messages from the events of the expat parser."""
 
     def __init__(self, path: Path, skipped: Skips) -> None:
         self.messages: list[Message] = []

@@ -35,8 +35,8 @@ class Places:
     sentences: tuple[str, ...]
 
     def name(self, satellite: int) -> str | None:
-        """Return the name ``K-PP-SS`` of a satellite's slot, or None without a slot. The shell K counts from 1, as in a
-        constellation of several Walker patterns."""
+        """Return the name ``K-PP-SS`` of a satellite's slot, or None if the satellite has no slot. The shell K counts
+        from 1, as in a constellation of several Walker patterns."""
         if self.shell[satellite] < 0:
             return None
         return f"{self.shell[satellite] + 1}-{self.plane[satellite]:02d}-{self.slot[satellite]:02d}"

@@ -60,8 +60,8 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
 
 
 def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
-    """Split members at gaps in each of the quantities (values, gap), until no part has a gap. The parts are sorted by
-    value."""
+    """Split members at gaps in each of the quantities (values, gap), until no part has a gap. The parts are in the
+    order of the quantities' values."""
     for values, gap in dimensions:
         order = members[np.argsort(values[members], kind="stable")]
         cuts = np.flatnonzero(np.diff(values[order]) > gap) + 1
@@ -71,7 +71,8 @@ def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], fl
 
 
 def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split members at gaps between their ascending nodes, by the rule in the module's docstring."""
+    """Split the satellites `members` at gaps between their ascending nodes. The docstring of the module gives the
+    rule."""
     order, gaps_deg = around(node_deg, members)
     bounded_deg = np.clip(gaps_deg[:-1], LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG)
     steps_deg = np.sort(np.append(bounded_deg, LEAST_NODE_GAP_DEG))
@@ -143,7 +144,7 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 
 
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
-    """Fit slots to a plane, with the shell's number of slots or with its own.
+    """Fit slots to a plane. The number of slots is the shell's, or a number that fits this plane better.
 
     A plane gets its own number if that number fits more than half of the satellites, and the shell's fits less than
     half.

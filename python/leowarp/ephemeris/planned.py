@@ -44,8 +44,8 @@ class Ephemeris:
     names: The names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
         ``s-K-PP-SS`` for the K-th of several patterns.
     warnings: The checks that a user should make before trusting the positions, and a description of the planes found.
-    places: The planes and slots of the satellites in a file of elements. None means that the plan's links do not need
-        them.
+    places: The planes and slots that were found for the satellites of a file of elements. None means that no link of
+        the plan depends on them.
     """
 
     orbits: Orbits

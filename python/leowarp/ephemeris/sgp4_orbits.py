@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellites whose orbital elements SGP4 propagates (package `sgp4`, constants WGS72), all in one call."""
+"""Satellites whose orbital elements are propagated by SGP4 (package `sgp4`, constants WGS72), all in one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_da
 
 OLDEST_ELEMENTS_D = 366.0
 """The longest time between the elements' epoch and the run, in days, before or after the run. A longer time is an
-error. SGP4's along-track error grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770), so after a year
+error. SGP4's error along the track grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770). After a year,
 positions are meaningless."""
 OLD_ELEMENTS_D = 14.0
 """The age in days from which there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""

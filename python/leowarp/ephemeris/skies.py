@@ -51,7 +51,7 @@ class Sky:
     elevations_deg: NDArray[np.float64]
 
     def is_open(self, sight_m: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return whether the station may use satellites in each direction.
+        """Return for each direction whether the station may use a satellite there.
 
         sight_m: The vectors from the station to satellites, float64 array of shape (m, 3).
         Returns: A bool array of shape (m,).

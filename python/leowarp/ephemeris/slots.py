@@ -13,7 +13,8 @@ NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
 2022, the slots of Starlink's first shell were 20 deg apart. Satellites were within 0.4 deg of a slot's middle, and
 spares 5 deg away."""
 FIT_SLOTS = 0.125
-"""The largest distance from the middle of a slot while the number of slots is still unknown: half of `NEAR_SLOTS`."""
+"""A satellite may be at most this far from the middle of a slot while the number of slots is unknown. It is half of
+`NEAR_SLOTS`."""
 MOST_SLOTS = 1000
 """The largest number of slots per plane, the same as for Walker patterns (`scenario.constellation`)."""
 
@@ -41,8 +42,8 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
     """Return the number of slots per plane that fits the satellites best. It maximises the number of satellites in
     slots, multiplied by the share of filled slots.
 
-    Of several numbers with the same product, the smallest is used. A multiple of the right number would leave slots
-    empty. A divisor would leave satellites without a slot.
+    If several numbers give the same product, the result is the smallest of them. A multiple of the right number would
+    leave slots empty. A divisor of the right number would leave satellites without a slot.
 
     phase_deg: The satellites' arguments of latitude, all at the same instant, float64 array of shape (n,), deg.
     plane: The plane of each satellite, counted from 0, int array of shape (n,).
@@ -102,8 +103,8 @@ def _nearest(
     turn: NDArray[np.complex128],
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """Return the position of slot 0 in each plane, and each satellite's nearest slot and distance from it. Positions
-    and distances are in slots.
+    """Return the position of slot 0 in each plane. For each satellite, return the nearest slot and the distance from
+    it. Positions and distances are in slots.
 
     `turn` holds exp(i `count` phase) of each satellite. Satellites at the same place within their slots have the same
         value.

@@ -25,9 +25,9 @@ class Stations:
     """The stations, which do not move on the Earth.
 
     positions_ecef_m: A float64 array of shape (m, 3), m
-    verticals: The unit vectors that point up at each station, float64 array of shape (m, 3). They point from the centre
-        on a sphere, and along the ellipsoid's normal on WGS84.
-    sphere_radius_m: The radius of the sphere on which distances on the ground are measured.
+    verticals: The unit vectors that point up at each station, float64 array of shape (m, 3). They point away from the
+        centre on a sphere, and along the ellipsoid's normal on WGS84.
+    sphere_radius_m: The radius of the sphere on which ground distances are measured.
     skies: The allowed directions of each station. None means that all directions are allowed.
     """
 

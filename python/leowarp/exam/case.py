@@ -102,7 +102,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 
 def left_out() -> list[tuple[str, str]]:
-    """Return the cases of published suites that the exam does not include, each with the reason."""
+    """Return the cases of published suites that the exam leaves out, each with the reason."""
     found = []
     for suite in SUITES:
         found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]

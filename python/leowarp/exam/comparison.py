@@ -53,7 +53,7 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return the smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. The
+    """For each suite and algorithm, return the smallest and the largest mean rank over the seeds of the exams. The
     result is empty if there is only one seed.
 
     The mean rank for a seed is computed from the values of all algorithms with this seed.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the page of an exam. The failed cases come first, followed by a table that compares other algorithms, and a
-card for each case."""
+"""Write the page of an exam. The failed cases come first. A table that compares other algorithms and a card for each
+case follow."""
 
 from __future__ import annotations
 

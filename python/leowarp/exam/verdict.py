@@ -94,7 +94,8 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
 
 
 def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
-    """Return the range of a value over the seeds, and how many seeds passed: `91.2 % to 94.3 %, 5 of 5 pass`.
+    """Return the smallest and largest value over the seeds, and the number of seeds that passed: `91.2 % to 94.3 %, 5
+    of 5 pass`.
 
     row: A row of `Exam.document` with the key `seeds`.
     """

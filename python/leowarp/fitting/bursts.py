@@ -28,8 +28,8 @@ trip, and may retransmit the segment twice."""
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
     """Estimate `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
 
-    ACK clocking sends the segments of a window in rows at the link's rate, with pauses between the rows. A burst that
-    falls into a pause loses no segment and is not observed. The estimate's note also gives the longer bursts that would
+    ACK clocking sends the segments of a window in rows at the link's rate, with pauses between the rows. A loss burst
+    in such a pause loses no segment, so it is not observed. The estimate's note also gives the longer bursts that would
     cause the observed losses if segments were sent evenly.
 
     access: The profile with the link's rate. The transfer itself gives only a lower bound of this rate.

@@ -86,7 +86,7 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
 
 
 def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:
-    """Return the mean rate in each window, in bit/s, with nan for an unlimited capacity."""
+    """Return the mean rate in each window, in bit/s. It is nan if the capacity is unlimited."""
     rate_bps = np.where(capacity.rate_bps == UNSHAPED, np.nan, capacity.rate_bps.astype(np.float64))
     lengths_ns = np.diff(np.append(capacity.t_ns, end_ns)).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rate_bps * lengths_ns)])

@@ -62,8 +62,8 @@ class Fit:
 
     @property
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
-        """Return the best estimate of each key, with the name of its recording. The recording with the most data is
-        preferred.
+        """Return the best estimate of each key, with the name of its recording. If several recordings give the key, the
+        recording with the most data is used.
 
         A transfer's retransmissions give only an upper bound of isolated loss. Its goodput gives only a lower bound of
         capacity. Estimates from probes and traces take precedence over estimates from transfers.
@@ -85,7 +85,7 @@ class Fit:
 
     @property
     def untold(self) -> dict[str, str]:
-        """Return the keys that no recording determines, with the reasons."""
+        """Return the keys whose values no recording shows, each with the reason."""
         chosen = self.chosen
         reasons = {one.key: one.why for told in self.recordings for one in told.untold}
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
@@ -177,7 +177,7 @@ def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], 
 
 
 def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """Add the period and the phase of the schedule to the estimates, if they differ from the published values."""
+    """If the period or the phase of the schedule differs from its published value, add it to the estimates."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
@@ -219,7 +219,7 @@ def _delays(
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Return the estimates of keys with one of the prefixes `beginnings`, as attributes of `Access`."""
+    """Return the estimates of all keys that begin with one of `beginnings`, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):

@@ -78,12 +78,12 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
     observed median and width of the peaks.
 
     The median and the width are each tested at a level of 0.5 %. The true values pass both tests in 99 of 100 cases.
-    Jitter alone makes peaks differ, so a narrow range of holds cannot be distinguished from equal holds. Intervals from
-    resampled peaks would hide this ambiguity.
+    Jitter alone makes peaks differ, so a narrow range of holds cannot be distinguished from equal holds. If the peaks
+    were resampled instead, the intervals would hide this ambiguity.
 
     over_hold_ns: The simulated peaks of the profile with holds of one length, minus that length.
     Returns: A float64 array of shape (2, 2). The first row has the lower ends of the intervals (shortest hold, longest
-        hold). The second row has the upper ends.
+        hold). The second row has the upper ends, in the same order.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -153,7 +153,7 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 
 
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
-    """Return the peaks (see `_peaks_ns`) of a simulated profile with holds of one length. The profile has the
+    """Return the peaks (see `_peaks_ns`) of a simulated profile in which all holds last `hold_ns`. The profile has the
     recording's minimum delay in each slot.
 
     These minimum delays matter, because a probe under way at a path change contributes to the peak.

@@ -75,8 +75,8 @@ def simulated_ns(
 
     t_ns: int64 array of shape (n,). Ascending.
     ways: "up", "down" or both, in the order of a probe's path.
-    slots_ns: int64 array of shape (m,). The beginnings of slots, in ns. With `jitter_spread`, each slot has jitter of a
-        different size.
+    slots_ns: int64 array of shape (m,). The beginnings of slots, in ns. With `jitter_spread`, the size of the jitter
+        differs between slots.
     """
     at_ns = t_ns
     for way in ways:
@@ -258,7 +258,7 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """Return the shortest and longest uplink step, in ns, with the same range of whole frames as `step_ns`. No
+    """Return the shortest and longest uplink step, in ns, that give the same range of whole frames as `step_ns`. No
     recording can distinguish steps between them."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
@@ -267,8 +267,8 @@ def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Return the indices of the probes in the first slots. They are enough for a fit, but so few that a simulation
-    takes at most a second."""
+    """Return the indices of the probes in the first slots. They suffice for a fit, and a simulation of them takes at
+    most a second."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 

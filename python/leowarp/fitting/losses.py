@@ -43,11 +43,11 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate losses from lost round trips. Losses near reconfigurations count as outages, and other losses as
-    isolated loss.
+    """Estimate the profile's losses from the round trips that were lost. Losses near reconfigurations count as outages,
+    and other losses as isolated loss.
 
-    access: The profile that defines the distance from a reconfiguration within which outages lie.
-    counted: True if the recording lists lost probes. A table that has only replies does not list them.
+    access: The profile, which says how far from a reconfiguration an outage may be.
+    counted: True if the recording lists lost probes. False means that the recording lists only replies.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -255,8 +255,8 @@ def _longest(
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Simulate runs of lost probes (see `_runs`). Probes at the recording's interval observe the profile's outages
-    around many reconfigurations."""
+    """Simulate successive losses of probes (see `_runs`). The probes have the recording's interval, and many
+    reconfigurations with outages are simulated."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),

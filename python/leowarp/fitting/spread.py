@@ -28,8 +28,8 @@ def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> 
     If the confidence interval of the difference includes 0, the estimate is 0.
 
     widths_ns: float64 array of shape (slots,). The widths of the recording's delays in each slot.
-    made_ns: float64 array of shape (m,). The widths of the simulated delays of the profile, with the same jitter in all
-        slots.
+    made_ns: float64 array of shape (m,). The widths of the delays in simulated slots. They are simulated with the
+        profile, and with the same jitter in all slots.
     """
     logs, of_made = _logs(widths_ns), _logs(made_ns)
 

@@ -43,8 +43,8 @@ ROUTER, A, B = range(3)
 def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     """Return the timeline of a plan's ``[jittered]``, with the columns of `timeline.schema`.
 
-    With the distribution ``table``, the metadata `jitter_table` holds the samples: ascending, mean 0, standard
-    deviation 1.
+    With the distribution ``table``, the metadata `jitter_table` contains the samples in ascending order, with mean 0
+    and standard deviation 1.
 
     Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
     Returns: A table in which all events are at time 0.

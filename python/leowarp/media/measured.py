@@ -96,8 +96,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """Return the uplink's capacity for a table without a column for it: the downlink's capacity. None means that the
-    measurement is no CSV table, or that keys set a capacity, a rate or a file of the uplink."""
+    """Return the downlink's capacity if it is also used for the uplink, because the table has no column for the uplink.
+    None means that the measurement is no CSV table, or that keys set a capacity, a rate or a file of the uplink."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
@@ -114,7 +114,8 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Reject a trace of transmission opportunities that ends before the run. Its last row must not be extended."""
+    """Reject a trace of transmission opportunities that ends before the run. The last row of such a trace must not be
+    extended."""
     # Only a Mahimahi trace of opportunities has an end. In a table of rates, the last row is extended to the run's end,
     # with a warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
@@ -125,8 +126,8 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
-    """Return the times of the rows that apply in the run, and the slice of these rows. The times are on the run's
-    clock, and the first is 0."""
+    """Return the times of the table's rows that apply during the run, and the slice that selects these rows. The times
+    are on the run's clock, and the first is 0."""
     # The last row before the run's start still applies; earlier rows do not.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
     # The slice always has at least one row: the last row of a table may be long before the run's start and still apply.
@@ -180,8 +181,8 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Return warnings for tables whose last row must be extended by more than the length of any other row. Tables of
-    probes are left out, because missing probes at the end are a gap."""
+    """Return warnings about tables whose last row would have to last longer than any other row. Tables of probes are
+    left out, because missing probes at the end are a gap."""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}

@@ -72,7 +72,7 @@ def metrics(
     tables: The result of `read_tables(run_dir)`, or `tables_of(...)` for tables in memory.
     plan: The run's plan, for its `flows`. If the trace does not contain the end of the run, the plan's
         `run.duration_ns` is used.
-    rule: The rule for when a flow has recovered from a route change.
+    rule: The rule that says when a flow has recovered from a route change.
     attribution_ns: The longest time after a route change in which retransmissions and losses are attributed to it. The
         next route change ends this time early.
     summary: The scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the

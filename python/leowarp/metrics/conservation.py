@@ -79,8 +79,8 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Return the packet balances of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    The number in flight is sent minus delivered minus lost, and must not be negative. Too many packets in flight are
-    not detected.
+    The number in flight is sent minus delivered minus lost, and must not be negative. A number in flight that is too
+    large is not detected.
 
     Returns: Balances sorted by flow: first the data, then the return direction.
     """
@@ -111,7 +111,7 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
 
 
 def uncounted_directions(tables: Tables) -> int:
-    """Return how many link directions do not report offered and dropped packets (netem)."""
+    """Return the number of link directions that do not report offered and dropped packets, because they use netem."""
     return int(tables.linktotals["offered_pkts"].isna().sum())
 
 
@@ -141,7 +141,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Return the late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, these packets should not exist, because a packet is overtaken only where two paths meet.
+    On in-order links, no such packets should exist, because a packet can be overtaken only where two paths meet.
 
     change_instants_ns: The instants at which any flow's path changed, in either direction and in any order.
     within_ns: The longest time that a packet may be in flight.
@@ -165,7 +165,7 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 def _contradictions(tables: Tables) -> list[str]:
     """Return the contradictions between tables, one sentence each.
 
-    Different code counts each number twice: at capturing hosts and dropping links, or by the receiver's and the
+    Each compared number is counted twice by different code: at hosts and at links, or by the receiver's and the
     sender's TCP.
     """
     sentences = []

@@ -33,7 +33,7 @@ from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_in
 MOST_STEPS = 50_000
 """The largest number of steps of a path delay that is stored completely. More steps come from a channel, which has one
 step per millisecond. For longer path delays, only the minimum of each second is stored, which is the path's base delay.
-The packets' own delays contain the channel's jitter."""
+The jitter of the channel is still in the stored delays of the packets."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -150,7 +150,7 @@ def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
 
 
 def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the integers of a column, and whether each is missing."""
+    """Return the values of a column as integers, and a mask of the missing ones."""
     numbers = np.concatenate([np.broadcast_to(getattr(piece, column), len(piece.value)) for piece in pieces])
     missing = np.isnan(numbers)
     numbers[missing] = 0
@@ -294,7 +294,8 @@ def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[s
 
 
 _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
-"""The nested objects of the summary, each with the pattern for its scalars' names. The rows have this order."""
+"""The nested objects of the summary. The value is the pattern for the names of the object's scalars. The rows have this
+order."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
 """The columns that identify a row of a table."""

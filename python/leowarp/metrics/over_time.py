@@ -24,7 +24,7 @@ from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES
 
 QUEUE_GRID_NS = 10_000_000
-"""The interval between the instants at which a path's queues are summed."""
+"""The queues of a path are added up at instants this far apart."""
 
 
 @dataclass(frozen=True)

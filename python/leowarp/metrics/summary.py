@@ -207,8 +207,8 @@ def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Return the numbers of route changes. Changes between the same two stations at the same instant count once, even
-    in opposite directions."""
+    """Return the scalars that count route changes. Changes between the same two stations at the same instant count
+    once, even in opposite directions."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
     # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions at once counts as

@@ -216,8 +216,8 @@ class Reading:
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a stream, without consuming them. A short or slow stream gives fewer bytes than its
-    buffer can contain."""
+    """Return the first bytes of a stream, without consuming them. There are fewer bytes than the buffer can contain if
+    the stream is short or slow."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 

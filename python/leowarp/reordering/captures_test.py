@@ -107,7 +107,7 @@ def test_data_in_a_syn_are_no_hole(tmp_path):
 
 
 def pinged(tmp_path, late_ns, reply_ns, hops=(64, 64)):
-    """Write twenty echo requests 10 ms apart, with their replies. Two of them are late."""
+    """Write twenty echo requests 10 ms apart, with their replies. Two of the replies are late."""
     asked = [Frame(10_000_000 * k, ethernet(echo(k, hops=hops[0]))) for k in range(20)]
     late = {4: late_ns, 10: late_ns}
     answered = [

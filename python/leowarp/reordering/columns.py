@@ -105,8 +105,8 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
-    """Convert an array of Python objects. numpy stores a list of integers as objects if one of them does not fit into
-    64 bits."""
+    """Convert an array of Python objects to integers. numpy uses objects for a list in which an integer does not fit
+    into 64 bits."""
     for at, value in enumerate(array):
         # pandas' marker for missing values is recognised by its type's name, because pandas may not be installed.
         if type(value).__name__ == "NAType":

@@ -183,7 +183,8 @@ def ratio(arrivals: Any, **settings: Any) -> float | None:
 
 
 def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **settings: Any) -> Extents:
-    """Return the extents of the reordered packets, with late times and byte offsets (RFC 4737, 4.2 to 4.4)."""
+    """Return the extents of the reordered packets, and also how late they were in time and in bytes (RFC 4737, 4.2 to
+    4.4)."""
     return measure(arrivals, t_ns=t_ns, len_bytes=len_bytes, **settings).extents
 
 

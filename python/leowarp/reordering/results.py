@@ -106,7 +106,7 @@ class BufferDensity:
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Return the share of arrivals by occupancy (as text), for JSON."""
+        """Return the share of arrivals at each occupancy, keyed by the occupancy as text, for JSON."""
         return _shares(self.occupancy_pkts, self.share)
 
 
@@ -137,8 +137,8 @@ class NReordering:
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Return the share of n-reordered packets by n (as text), for JSON. Shares of 0 are included, so the largest n
-        is visible."""
+        """Return the share of n-reordered packets by n (as text), for JSON. Shares of 0 are included, so that the
+        largest n appears."""
         return _shares(self.n, self.share)
 
 
@@ -187,7 +187,7 @@ class Gaps:
     Attributes
     ----------
     sequence_discontinuities : int
-        The number of arrivals at which the sequence number jumps ahead. Lost packets also cause these jumps.
+        The number of arrivals at which the sequence number jumps ahead. A jump also occurs where packets were lost.
     reordering_discontinuities : int
         The number of arrivals that were the first to overtake a reordered packet.
     gaps : int
@@ -262,8 +262,8 @@ class Reordering:
     duplicate_pkts : int
         The number of second and further copies of packets.
     too_late_pkts : int
-        The number of arrivals that are below the largest arrived number by more than the loss window. The packets that
-        arrive too late count as lost.
+        The number of arrivals that are below the largest arrived number by more than the loss window. These packets
+        arrived too late and count as lost.
     outside_pkts : int
         The number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int

@@ -20,13 +20,14 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""The maximum size of an SVG in a page, in bytes. For a larger SVG, the page embeds the PNG instead. A vector graphic
-with thousands of marks is larger than a PNG."""
+"""The maximum size of an SVG in a page, in bytes. For a larger SVG, the page embeds the PNG instead. If a figure has
+thousands of marks, a vector graphic is larger than a PNG."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""The width below which a figure is placed beside another figure. Figures of one column of a paper are narrower."""
+"""A figure narrower than this width is placed beside another figure. Figures that are one column of a paper wide are
+narrower."""
 
 
 def page(title: str, body: str) -> str:

@@ -80,7 +80,7 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Return a short name for each view, different from the names of the other views.
+    """Return a short name for each view that no other view has.
 
     Returns: The first text that differs between all runs: the algorithm, the scenario, algorithm and scenario, or the
         directory. Views of flows of one run have the flow's name. Views of flows of several runs have the names of the
@@ -122,8 +122,8 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return the colour and dashes of each run's line. The study's algorithms have fixed styles. The style of other
-    runs depends on their position.
+    """Return the colour and dashes of each run's line. The algorithms of the reproduced study have fixed styles. The
+    style of other runs depends on their position.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """

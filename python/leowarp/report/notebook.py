@@ -108,9 +108,9 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """Return the sections to print for `section`, so that the table is not too wide. Too many flows for one column each
-    give two tables. One table has sums and quantiles over the flows. The other has the three worst and the three best
-    flows."""
+    """Return the sections to print for `section`, so that the table is not too wide. If there are too many flows for
+    one column each, the result is two tables. One table has sums and quantiles over the flows. The other has the three
+    worst and the three best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -140,7 +140,7 @@ def _side_by_side(pictures: str) -> str:
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """Return the HTML of a figure, or of the reason why the run has no data for it."""
+    """Return the HTML of a figure. If the run has no data for it, return the reason as HTML."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

@@ -14,8 +14,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
     document: The plan as TOML, whose values are texts with units.
     manifest: The run's manifest, for the kernel's version, or an empty one.
-    Returns: list of (name, text). The rules of the medium come first. Queues, TCP, kernel and seed follow. Rules with a
-        default that does not affect results (no loss, no ECN, packets of 1500 B) are left out.
+    Returns: list of (name, text). The rules of the medium come first. Queues, TCP, kernel and seed follow. A rule is
+        left out if it has its default and the default does not affect results (no loss, no ECN, packets of 1500 B).
     """
     # The rules are read from the plan's text, not from a `Plan`, so that each quantity is printed as written: 30 ms
     # instead of 30000000.

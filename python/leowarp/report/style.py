@@ -47,13 +47,14 @@ BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
 """The colours of the old path, of the new path, and of late or lost packets."""
 
 LABEL_IN = 0.36
-"""The height of the tick labels and axis label below a panel, in inches. The text has 6.5 and 7.5 points."""
+"""The height of the tick labels and axis label below a panel, in inches. Tick labels have 6.5 points, and axis labels
+have 7.5 points."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
 """The formats in which a page's figures are always made. PDF and PNG are only made on request. An SVG takes a quarter
-of a figure's processor time, and a PNG takes as much. A PDF takes half of the processor time, because each file has its
-own subset of the font."""
+of a figure's processor time, and a PNG takes as much. A PDF takes half of it, because each file has its own subset of
+the font."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {

@@ -177,8 +177,8 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """Yield the whole run as consecutive time spans, each with whether the link is used. Adjacent spans of use are
-    merged."""
+    """Yield consecutive time spans that cover the run: begin, end, and whether the link is used. Adjacent spans of use
+    are merged."""
     at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):

@@ -110,7 +110,7 @@ LONGEST_TEXT = 1000
 
 
 def said(value: object) -> str | None:
-    """Return a value of a plan or a manifest as text for messages. A hash is shortened to its first digits. A text of
+    """Return a value of a plan or a manifest as text for messages. Only the first digits of a hash are shown. A text of
     more than `LONGEST_TEXT` characters is cut, and its length is appended."""
     if value is None:
         return None

@@ -36,7 +36,7 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
     Raises ScenarioError if the table does not exist, or if `flow` is given for a table without flows.
     table: One of `EXPORTED`.
     stream: binary file
-    flow: The number or name of a flow whose rows alone are written.
+    flow: The number or name of a flow. If it is given, only the rows of this flow are written.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
@@ -61,7 +61,8 @@ def pcapng(run: Run, target: Path) -> list[Path]:
     """Copy the captures that the guest recorded into the directory `target`.
 
     The copies contain the TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below
-    `{run_dir}`). Wireshark then shows decrypted content, if whole frames were captured (`observe.pcap_snap`).
+    `{run_dir}`). With these keys, Wireshark can decrypt the packets if whole frames were captured
+    (`observe.pcap_snap`).
 
     Raises TraceError if the run recorded no captures. The hint of the error is the command that records captures.
     target: The directory, which is created if it does not exist. An existing file is replaced, and a symbolic link is

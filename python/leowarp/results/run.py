@@ -60,7 +60,7 @@ class Run(RunTables):
         return self._chosen_flow
 
     def of_flow(self, flow: int | str) -> Run:
-        """Return the same run with a chosen flow, to which its figures are limited. The tables have all flows."""
+        """Return a view of the run whose figures show only the chosen flow. The tables have all flows."""
         found = object.__new__(Run)
         # The objects of all flows share the values that one of them has read or computed. Without sharing, each of
         # 2,000 flows would have its own list of 2,000 names.
@@ -258,8 +258,8 @@ class Run(RunTables):
         """Return the reordering of each flow, one row per scope. The scopes are the whole "run", each "window" of
         sending time, and the time around each "change" of the path.
 
-        The columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns the guest's table with other
-        columns.
+        The columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns the same measurements as the
+        guest wrote them, with other columns.
 
         Raises
         ------

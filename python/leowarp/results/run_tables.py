@@ -246,8 +246,8 @@ class RunTables:
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the ACKs of the receivers, counted by the number of answered segments and the first segment's waiting
-        time."""
+        """Return the number of ACKs that the receivers sent, by the number of segments that an ACK answered and the
+        waiting time of the first one."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
@@ -261,8 +261,8 @@ class RunTables:
         return self._frame("merges")
 
     def notices(self) -> pd.DataFrame:
-        """Return the notices of route changes to hosts, including lost and false ones. Only runs with `cures.notify`
-        have the table."""
+        """Return the notices that tell hosts about route changes, including lost and false notices. Only runs with
+        `cures.notify` have the table."""
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:

@@ -17,7 +17,7 @@ class Dish:
     begin_ns: The times of the dish's reconfigurations on the run's clock, ascending, int64 array of shape (k,). The
         first is at or before 0.
     satellites: The satellite that the dish uses from each time in `begin_ns` on, int array of shape (k,).
-    fixed_ns: The one-way delay of the ground link in addition to the propagation delay.
+    fixed_ns: The part of the ground link's one-way delay that is added to the propagation delay.
     """
 
     station: int

@@ -17,10 +17,10 @@ from leowarp.ephemeris import EcefMetres
 class Grid:
     """The planes, the slots in each plane, and the links between slots.
 
-    In its own plane a satellite has links to the slots before and behind it. A satellite has one link to the next
-    plane, to the slot nearest in phase. If two slots are equally near, the slot ahead is used. A link exists only if a
-    satellite is in both slots. In planes with different numbers of slots, each slot of the plane with fewer slots has
-    one partner.
+    In its own plane a satellite has links to the slots before and behind it. To the next plane, a satellite has one
+    link, which leads to the slot nearest in phase. If two slots are equally near, the slot ahead is used. A link exists
+    only if a satellite is in both slots. In planes with different numbers of slots, each slot of the plane with fewer
+    slots has one partner.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
     a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean
@@ -100,7 +100,8 @@ class Grid:
 
     @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
-        """The pairs of each satellite and its partner in the next plane, shape (m, 2), without pairs across seams."""
+        """The pairs of satellites that are partners in neighbouring planes, shape (m, 2). Pairs across seams are left
+        out."""
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]

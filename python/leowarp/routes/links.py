@@ -69,7 +69,7 @@ class RangeRule:
 
     The study's emulator (Frederiksen et al. 2024) uses 3000 km and does not limit a satellite's number of links.
 
-    sight: The condition for the line of sight. None means that only the distance is checked.
+    sight: The condition for the line of sight. None means that the line of sight is not checked.
     """
 
     max_range_m: float

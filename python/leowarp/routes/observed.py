@@ -103,8 +103,8 @@ class PathDelays:
         A path's delay is the sum of its links' delays, each rounded as in the guest.
 
         nodes_m: A float64 array of shape (n, 3) or (k, n, 3), m
-        Yields: For each number of links, the indexes of its paths in `paths`, and the lengths and delays as arrays of
-            shape (places,) or (k, places). Entries of `paths` that are None are left out.
+        Yields: For each number of links, the indexes in `paths` of the paths with this number, and their lengths and
+            delays as arrays of shape (places,) or (k, places). A None in `paths` is left out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
@@ -133,8 +133,8 @@ def leavings(
     plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
     dishes: Sequence[Dish] = (),
 ) -> list[Leaving]:  # fmt: skip
-    """Return the links in use that leave their rule's range before the next route update. Links are checked at the
-    delay updates.
+    """Return the links that are in use but leave the range of their rule before the next route update. Links are
+    checked at the delay updates.
 
     A link is listed once for each route interval in which it leaves its range.
 

@@ -41,8 +41,8 @@ def constellation_routes(
     last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
     dishes: The stations that use one satellite at a time. If a dish is reconfigured between two route updates, only its
         own paths are computed again.
-    Returns: The routes with one row for each route update and each ordered pair with flows. `isl` is filled in only if
-        every link is instantiated.
+    Returns: The routes with one row for each route update and each ordered pair with flows. `isl` has links only if the
+        plan instantiates every link.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
         stations that communicate never have a path. Also raised if the routing has a margin although two pairs share a
         destination (`_check_margin`).
@@ -91,7 +91,7 @@ def constellation_routes(
 
 def _check_margin(plan: Plan, network: _Network) -> None:
     """Check that nodes can distinguish the packets of two paths if routes have a margin. Nodes forward by destination
-    only. A path that is not the shortest may form a loop with another path to the same destination.
+    only. If a path is not the shortest, it can form a loop with another path to the same destination.
 
     Raises ScenarioError if a margin is set, and two pairs share a destination.
     """
@@ -109,8 +109,8 @@ def _check_margin(plan: Plan, network: _Network) -> None:
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
-    """Return each pair of stations with a flow once, in the direction of its first flow. Without flows, all pairs are
-    returned."""
+    """Return each pair of stations that has a flow only once, in the direction of its first flow. Without flows, all
+    pairs are returned."""
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
@@ -129,7 +129,8 @@ class _Network:
     """The rules of a plan for links and paths, with the ephemeris.
 
     rule: The plan's rule for links between satellites.
-    forward: The pairs of stations that communicate, as (int, int) indexes. Each pair is listed once.
+    forward: The pairs of stations between which there are flows, as pairs of indexes (int, int). Each pair is listed
+        once.
     last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
     """
 
@@ -330,7 +331,7 @@ def _described(
     isl: list[NDArray[np.intp]] | None,
     watch: Sightings,
 ) -> Routes:
-    """Return the routes with values, numbers, summary and warnings for computed paths.
+    """Return the `Routes` for paths that were already computed, with their delays, path numbers, summary and warnings.
 
     Raises ScenarioError if two stations that communicate never have a path.
     """

@@ -10,8 +10,8 @@ paths, and each change of path reorders packets.
 A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). The minimum is needed because satellites of
 a polar star meet at the poles. Over links of length 0, paths that are treated as equal would form loops.
 
-**Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host, and
-packets of other hosts do not pass it.
+**Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of its own host
+only, so no other host's packets pass through it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Graph:
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
         """Return the minimum cost from every satellite to each of some stations. Paths never pass another station.
 
-        stations: The indexes into `ground`.
+        stations: The indexes of the stations in `ground`.
         limits: The largest cost that the search must cover for each station: the cost of the current path, or inf.
         Returns: A float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
         """
@@ -117,8 +117,7 @@ class Graph:
         """Return the path from one station to another that the tie rule chooses, or None if there is no path.
 
         to_destination: The row of `costs_to` for the destination, float64 array of shape (satellites,).
-        tolerance: The largest difference from the minimum cost at which a path is treated as equal to the cheapest
-            path.
+        tolerance: A path is treated as equal to the cheapest path if its cost is higher by at most this value.
         margin_ratio: The share by which the current path's cost may exceed the minimum cost. With None, the current
             path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
@@ -187,7 +186,7 @@ class Graph:
 
 
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
-    """Return the paths that packets take if nodes forward by destination only.
+    """Return the paths that packets really take if nodes forward packets by destination only.
 
     The tie rule can choose differently for two pairs of stations, so two paths to one destination may leave a common
     node over different links. A node has only one next hop for each destination: the next hop of the first path in

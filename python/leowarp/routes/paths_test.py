@@ -34,7 +34,8 @@ def graph_of(n: int, links: Costs, seen: list[dict[int, float]]) -> Graph:
 
 
 def every_path(n: int, links: Costs, seen: list[dict[int, float]], source: int, destination: int) -> dict[Path, float]:
-    """Return the costs of all simple paths between two stations over satellites, by exhaustive search."""
+    """Return the cost of every simple path between two stations over satellites. An exhaustive search finds the
+    paths."""
     costs: dict[Path, float] = {}
 
     def go(path: tuple[int, ...], cost: float) -> None:

@@ -40,8 +40,8 @@ class Routes:
     pairs: The ordered pairs (source, destination) of nodes that communicate.
     paths: The path of each pair, as k lists of (Path or None), one per update.
     numbers: The numbers of the paths and of their changes.
-    isl: All links between satellites that the rule includes, as k int arrays of shape (m, 2), one per update. None
-        unless ``network.instantiate = "all"``.
+    isl: All links between satellites that the rule includes, as k int arrays of shape (m, 2), one per update. The value
+        is None unless ``network.instantiate = "all"``.
     leavings: The links in use that left their range, sorted by time.
     acquisitions: The links between satellites that paths use before the links are available.
     summary: The numbers that describe the routes. Their names end in the unit.
@@ -104,13 +104,14 @@ def routes_table(
 ) -> pa.Table:
     """Return the routes table for k updates, with one row per update and pair.
 
-    ends: The names of source and destination of each pair, as in the rows.
+    ends: The names of source and destination for each pair, as they appear in the rows.
     t_ns: int64 array of shape (k,)
     paths: The path of each pair, as k sequences of (Path or None), one per update.
     numbers: The numbers of the paths and of their changes.
     values: k sequences of PathValues
     summary, warnings: The entries of the table's metadata.
-    Returns: The columns `schema.ROUTES`, sorted by time. Rows of the same update are in the order of `ends`.
+    Returns: A table with the columns `schema.ROUTES`, sorted by time. Rows of the same update are in the order of
+        `ends`.
     """
     rows = [
         {

@@ -31,8 +31,8 @@ SOCKS_PORT = 1080
 class Ways:
     """The ports and stations by which programs of this machine enter and leave the network.
 
-    origin, destination: The stations at which connections begin and end. "" means the first and the last station. Upper
-        and lower case are not distinguished.
+    origin, destination: The stations at which connections begin and end. The value "" stands for the first or the last
+        station. Upper and lower case are not distinguished.
     socks_port: The port of a SOCKS5 proxy on the loopback interface. 0 means any free port. None means no proxy.
     forwards: The texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
     to_network: Whether connections may leave the guest to other machines.

@@ -151,8 +151,8 @@ def _made(
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """Return the error that ended a run, with the run's label. The error is the worker's report, or it describes the
-    worker's death. A run whose worker died is not repeated."""
+    """Return the error that ended a run, with the run's label. The error is the one that the worker reported, or says
+    how the worker died. A run whose worker died is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)

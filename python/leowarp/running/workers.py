@@ -55,7 +55,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class RunMade:
-    """The event that a run of a task has ended, successfully or not.
+    """The event that one run of a task has ended, successfully or not.
 
     batch: The number of the task.
     place: The index of the run in its task, from 0.
@@ -309,8 +309,8 @@ class _Process:
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """Return the events that a message means: none, the end of a run, or the end of the task. After the end of the
-    task, the worker is free."""
+    """Return the events that a message means: none, the end of a run, or the end of the task. At the end of the task,
+    the worker becomes free."""
     if "ready" in message:
         worker.was_ready = True
         return []

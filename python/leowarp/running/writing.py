@@ -2,8 +2,8 @@
 """Writes a run directory that is at any time either complete or marked as incomplete.
 
 While a run is written, its directory contains the file `INCOMPLETE` with a reason. The writer holds a lock on
-`INCOMPLETE`. Other processes can distinguish a killed writer from a running one. At the end, the writer first writes
-`manifest.json` and then deletes `INCOMPLETE`.
+`INCOMPLETE`. Other processes can therefore tell whether the writer was killed or still runs. At the end, the writer
+first writes `manifest.json` and then deletes `INCOMPLETE`.
 """
 
 from __future__ import annotations

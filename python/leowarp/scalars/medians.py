@@ -6,7 +6,8 @@ valid for independent runs whose values have any continuous distribution. The pr
 distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order
 Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With
 five or fewer runs, the interval goes from the smallest to the largest value. The probability of this interval is below
-95 %, because no j gives 95 %. The interval is computed without random numbers, so it is exact and needs no seed.
+95 %, because no j gives 95 % for so few values. The interval is computed without random numbers, so it is exact and
+needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -81,7 +82,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
     """Return the tables of several groups of runs, one column per group. A cell has the median and, in brackets, its
     interval.
 
-    groups: The summaries (`summary.json`) of each group's runs.
+    groups: For each group, the summaries (`summary.json`) of its runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
@@ -98,7 +99,8 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Return the sentence that explains the interval in brackets. `counts` are the numbers of runs in the groups."""
+    """Return the sentence that explains how the intervals in brackets were computed. `counts` are the numbers of runs
+    in the groups."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)

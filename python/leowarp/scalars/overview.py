@@ -54,8 +54,8 @@ class Section:
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""The columns of a table over all flows: the sum, and quantiles (values that these shares of the flows do not
-exceed)."""
+"""The columns of a table over all flows. Except for the sum, a column is a quantile: the value that this share of the
+flows does not exceed."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
@@ -132,8 +132,8 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Return each quantity over the flows of a kind, with one column per run. The rows are the sum (if the quantity can
-    be summed), the median, and the middle 80 %."""
+    """Return a table that compares runs, one column per run. It summarises each quantity over the flows of one kind.
+    The rows are the sum (if the quantity can be summed), the median, and the middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -275,7 +275,8 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
     """Return the total goodput of several flows in bit/s: their payload, divided by the time in which a flow is alive.
     None means that the goodput of a flow is unknown.
 
-    A sum of mean goodputs could exceed the network's throughput, because a short flow's mean covers only its own life.
+    The mean goodputs are not added up, because a short flow's mean covers only its own life. Their sum could exceed the
+    network's throughput.
 
     flows: The scalars of each flow.
     name: The scalar with the goodput of a flow. A flow that never started counts as zero.

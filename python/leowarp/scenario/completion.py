@@ -113,8 +113,7 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
     """Check that a constellation is given if, and only if, the medium follows one.
 
-    Returns: Whether the medium's own key says that it follows a constellation. The result does not depend on whether
-        ``[constellation]`` is present.
+    Returns: Whether the medium's own key says that it follows a constellation, with or without a ``[constellation]``.
     """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")

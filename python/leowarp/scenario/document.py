@@ -3,8 +3,9 @@
 
 A scenario has up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer
 replaces single keys of tables, and whole lists. Some keys govern others: `preset`, for example, determines the keys of
-a constellation. If a higher layer sets a governing key, the keys that it governs are removed from the lower layers. A
-plan contains every key, so ``--set constellation.preset=iridium`` would otherwise change nothing in a plan.
+a constellation. If a higher layer sets a governing key, the keys that it governs are removed from the lower layers. For
+example, without this rule ``--set constellation.preset=iridium`` would change nothing in a plan, because a plan
+contains every key.
 """
 
 from __future__ import annotations
@@ -226,8 +227,8 @@ def _with_profile(node: Node) -> Node:
 
 
 def _read_file(path: Path) -> Node:
-    """Read the values of one file as nodes. Raises ScenarioError if the file is missing, not UTF-8, not TOML or nested
-    too deep."""
+    """Read a TOML file, and return its values as nodes. Raises ScenarioError if the file is missing, not UTF-8, not
+    TOML or nested too deep."""
     try:
         # A user's scenario may be a symbolic link, but a link to a plan in a run directory is rejected.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
@@ -310,8 +311,8 @@ def override_key(text: str, origin: Origin) -> list[str]:
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
     """Return a tree that contains only `value`, at the path `parts`, to be merged over `base`.
 
-    Merging replaces a list as a whole. A path through a list gives a copy of the list with one element changed. An
-    index equal to the list's length adds an element.
+    Merging replaces a list as a whole. Therefore, if the path goes through a list, the tree contains a copy of the list
+    with one changed element. An index equal to the list's length adds an element.
     """
     if not parts:
         return value

@@ -40,7 +40,7 @@ examples/chain.toml (100 s, sampled every 1 ms)."""
 _PACKET_BYTES = 200
 """The memory per stored packet while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10
-"""The memory per satellite and its links in the guest: 4,408 satellites took 463 MiB more than 648
+"""The guest's memory per satellite, including its links: 4,408 satellites took 463 MiB more than 648
 (docs/performance.md)."""
 _GUEST_BASE_BYTES = 64 << 20
 """The memory of a guest without nodes: kernel, agent and capture buffers."""
@@ -293,7 +293,7 @@ _FADING_BYTES = 100
 """The memory per sample of fading, or per codeword, measured with examples/mobile.toml over 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
-"""The media whose timeline contains random tables, each with the function that estimates its cost."""
+"""The media whose timeline contains random tables. The function estimates the cost of these tables."""
 
 
 def _times(plan: Plan, interval_ns: int) -> int:

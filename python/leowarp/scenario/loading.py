@@ -27,7 +27,7 @@ from leowarp.scenario.workload.traffic import Traffic
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario in which every key is valid, alone and together with the others.
+    """A scenario whose keys are valid, each by itself and all together.
 
     A `Scenario` contains the values of the text and those that presets fill in. `plan.resolve` adds the remaining
     defaults and opens the files that the scenario names.
@@ -46,8 +46,8 @@ class Scenario:
     hosts : dict
         The ``[hosts.NAME.tcp]`` of each station, by name. The dict is empty if the text has no such table.
     pinned : dict
-        The ``[hosts.NAME.sysctl]`` in the text of a plan, by station name. The key "" holds ``[sysctl]``, the sysctls
-        of the whole guest.
+        The ``[hosts.NAME.sysctl]`` in the text of a plan, keyed by station name. The key "" holds ``[sysctl]``, the
+        sysctls of the whole guest.
     modules : dict
         The parameters of each kernel module, with values as a plan contains them.
     dishes : dict
@@ -218,8 +218,8 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Store the sysctls that a plan contains. They override the derived sysctls, so that a later version runs an old
-    plan unchanged."""
+    """Store the sysctls that a plan contains. They override the sysctls that this version would derive, so that it runs
+    an old plan unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)

@@ -107,8 +107,8 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
 
     scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
     overrides: A list of "KEY=VALUE", or a dict. Dotted keys and values, as for `load`.
-    kernel: The guest kernel that replaces the plan's: a name on the shelf, or the path of a kernel tree or binary. By
-        naming the kernel here, the caller permits it to run.
+    kernel: The guest kernel to use instead of the plan's kernel. It is a name on the shelf, or the path of a kernel
+        tree or binary. By naming the kernel here, the caller permits it to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
         plan is complete.
     """

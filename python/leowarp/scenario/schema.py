@@ -41,8 +41,8 @@ from leowarp.scenario.write import plan_text
 class Plan(PlanSections):
     """A scenario with every default written out. A plan contains everything that determines a run.
 
-    Two plans are equal if their files have the same names and contents. The files' locations are not compared. The
-    attributes are those of `PlanSections`.
+    Two plans are equal if their files have the same names and contents. The files' locations are not compared. It has
+    the attributes of `PlanSections`.
     """
 
     def to_toml(self) -> str:

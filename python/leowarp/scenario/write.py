@@ -101,7 +101,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 
 def _constellation(sky: Constellation) -> Iterator[str]:
-    """Yield a constellation's keys that have an effect, and its shells."""
+    """Yield the keys of a constellation that have an effect, followed by its shells."""
     # A text with Walker keys beside a file of elements, or beside shells, is rejected. A plan with a file of elements
     # or with shells therefore contains no Walker keys.
     without: tuple[str, ...] = ("shells",)
@@ -125,7 +125,7 @@ def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
 
 
 def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
-    """Yield the TCP keys of a host that differ from the common ones, and all its sysctls."""
+    """Yield the TCP keys of a host that differ from the keys of `[tcp]`, and all sysctls of the host."""
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
@@ -149,7 +149,7 @@ def _table(
     name: The text between the brackets.
     without: The keys that are left out.
     double: Whether the header is ``[[name]]``, for an element of a list.
-    replace: The values, by attribute, to write instead of the section's own.
+    replace: The values to write instead of the section's own, keyed by attribute.
     """
     yield ""
     yield f"[[{name}]]" if double else f"[{name}]"

@@ -65,9 +65,9 @@ class Claim:
     evaluate : callable
         The function `evaluate(sample) -> Outcome`.
     by_construction : bool
-        True if the test compares a value with its own source. Examples are a library with the definitions that it
-        implements, and a profile with its published numbers. Verdicts on claims that hold by construction are counted
-        separately.
+        True if the test compares a value with its own source. For example, a library is compared with the definitions
+        that it implements, or a profile with its published numbers. Verdicts on claims that hold by construction are
+        counted separately.
     """
 
     number: str
@@ -101,7 +101,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
     Raises TraceError if no sample has all runs that the test needs.
     samples: A sequence of (name, sample). The first sample has the study's own runs.
     Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the first usable sample's `verdict`,
-        `measured`, `numbers` and `cause`. `samples` lists these four values for each sample, with the sample's name as
+        `measured`, `numbers` and `cause`. `samples` has these four values of each sample, and the sample's name as
         `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
@@ -127,7 +127,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
     """Return the verdict on a claim from the truth of its parts. The verdict is "holds" if all parts are true, "partly"
-    if some are true, and "does not hold" if none is true.
+    if only some are, and "does not hold" if none is.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'

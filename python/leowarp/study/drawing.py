@@ -17,7 +17,7 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""The type of further facts that are passed to each figure, such as the kernel and the number of seeds."""
+"""The type of other facts that every figure gets, such as the kernel and the number of seeds."""
 
 
 @dataclass(frozen=True)

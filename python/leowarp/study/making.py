@@ -24,7 +24,7 @@ class Making:
     at_once : int, optional
         The number of runs at the same time, by default the number of usable cores.
     kernel : path, optional
-        The guest kernel that replaces the kernel named in the scenarios.
+        The guest kernel to use instead of the kernels that the scenarios name.
     force : bool
         True to repeat complete runs and replace them.
     progress : bool or callable

@@ -147,8 +147,8 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """Return one row of `claims.json` per claim. If runs of a claim failed or were not requested, the verdict on the
-    claim is "cannot be told". The row states why the first of these runs is missing.
+    """Return one row of `claims.json` per claim. If some of a claim's runs failed or were not requested, the verdict is
+    "cannot be told". The row states why the first of these runs is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}

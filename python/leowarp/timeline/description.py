@@ -11,7 +11,7 @@ from leowarp.timeline.unsettled import unsettled
 
 
 def warnings_of(table: pa.Table) -> list[str]:
-    """Return the warnings in the metadata of a timeline's or routes table.
+    """Return the warnings in the metadata of a timeline or of a table of routes.
 
     table: A timeline's or routes table. A table without metadata has no warnings.
     """

@@ -66,8 +66,8 @@ class LinkKind:
     in_order: False if a packet may overtake others when the delay falls.
     probe_bytes: The size of the packets with which a channel's delay was measured. This delay includes the packets'
         transmission time.
-    queue: The queueing discipline before the serialiser of each direction. A fifo has the link's limits and needs no
-        `queue` event.
+    queue: The queueing discipline before the serialiser of each direction. A fifo needs no `queue` event, because it
+        uses the limits of the link.
     ecn, queue_parameters: The parameters of this discipline, see `Events.queue`.
     """
 
@@ -380,8 +380,8 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down. The row is also stored by link, because `make_room_for_flying` may later
-        raise the link's queue limit."""
+        """Add a `link` event, up or down. The row can also be found by its link, because `make_room_for_flying` may
+        later raise the queue limit in it."""
         row = self._add(
             t_ns,
             "link",

@@ -39,7 +39,7 @@ class JitterTable:
     """netem's input for a distribution with standard deviation 1.
 
     name: One of `DISTRIBUTIONS`.
-    multiplier: netem's jitter divided by the standard deviation.
+    multiplier: netem's parameter for the jitter, divided by the wanted standard deviation.
     values: int16 array of shape (16384,) or (0,). The values ascend. An empty array stands for netem's built-in uniform
         distribution from -jitter to +jitter.
     """

@@ -37,8 +37,8 @@ class TimelineMetadata:
     warnings: The sentences that a user should read before trusting a run of this timeline.
     slots, outages: The random slots and outages of an access link, as rows with the columns `SLOT_COLUMNS` and
         `OUTAGE_COLUMNS` of `media.access`.
-    jitter_table: The values of the jitter distribution `table`, all equally likely, with mean 0 and standard deviation
-        1.
+    jitter_table: The values of the jitter distribution `table`. All are equally likely, and they have mean 0 and
+        standard deviation 1.
     harq: The outcomes of the codewords of a mobile channel.
     """
 

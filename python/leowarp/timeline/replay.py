@@ -24,7 +24,8 @@ class Replay:
     links: Whether each link is up. The key is the pair of names in the order of the link's first event.
     delay_ns, rate_bps, sigma_ns, loss_ratio: The values of each direction (sender, receiver), from events or from
         tables.
-    queue: The event's columns `queue, ecn, parameters` (a dict), `limit_pkts`, `limit_bytes` for each direction.
+    queue: The queue of each direction, as the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
+        `limit_bytes`.
     next_hop: The next hop by (node, destination host, path id). The path id is None unless packets keep their initial
         path.
     path_id: The path on which packets leave, by (source host, destination host). None means no path.
@@ -72,7 +73,7 @@ class Replay:
                 getattr(self, name)[ends] = event[name]
 
     def is_up(self, a: str, b: str) -> bool:
-        """Return whether the link between two nodes is up. The order of the names does not matter."""
+        """Return whether the link between two nodes is up. The names can be in either order."""
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:

@@ -13,8 +13,8 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """Return the time during which packets of a pair would loop, or would reach a node without a route. The result
-    depends only on the routing entries, and not on where packets are.
+    """Return the total time during which packets would loop, or would reach a node without a route. The result depends
+    only on the routing entries, and not on where packets are.
 
     table: A timeline's table.
     Returns: `circle_ns` (packets would loop) and `no_entry_ns` (a node has no route), each summed over all ordered

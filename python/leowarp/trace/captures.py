@@ -117,7 +117,7 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Return the sequence number of the first payload byte of the stream. The first payload byte follows the SYN.
+    """Return the sequence number at which the payload of the stream begins. The first payload byte follows the SYN.
     Without a SYN, it is the first captured byte."""
     for segment, _ in sent:
         if segment.flags & SYN:
@@ -174,8 +174,8 @@ def _direction(
 ) -> list[_Packet]:
     """Return the packets of one direction in the order of sending, each with its arrival or loss.
 
-    flow, direction: The values for the rows. Direction 0 starts at the end that opened the connection. Direction 1 goes
-        towards this end.
+    flow, direction: The values for the rows. Direction 0 starts at the end that opened the connection. Direction 1 is
+        the opposite direction.
     pairs: The result of `_matched`.
     base: (int or None, int or None). The sequence numbers of the first payload byte in this direction and in the other
         direction, whose bytes this direction acknowledges.
@@ -207,9 +207,9 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals
-    before its own. Counting starts at the first arrival of a packet that was sent later. A retransmission is never
-    late, but it may make other packets late.
+    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet counts the arrivals
+    before its own arrival. Counting starts at the first arrival of a packet that was sent later. A retransmission is
+    never late, but it may make other packets late.
 
     Lateness and extents follow RFC 4737 if no retransmission and no packet without payload overtakes other packets.
 

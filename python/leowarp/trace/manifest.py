@@ -107,8 +107,8 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """Return the files that other versions than the run's wrote. Each version has one entry, with the files that it
-    wrote last."""
+    """Return which files were written by versions of leowarp other than the version that made the run. Each version has
+    one entry, with the files that it wrote last."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
     if maker_of(content) != here:
@@ -140,7 +140,7 @@ def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> b
 
 
 def files_of_run(directory: Path) -> dict[str, str]:
-    """Return the sha256 of each listed file of a run directory, by relative name."""
+    """Return the sha256 of each listed file of a run directory, keyed by its name relative to the directory."""
     return sha256_of_files(directory, _listed(directory))
 
 
@@ -191,7 +191,7 @@ def host_facts() -> dict[str, Any]:
 
 
 class Stopwatch:
-    """A stopwatch for the real time and the CPU time of this process, from its creation on."""
+    """Measures the real time and the CPU time that this process has used since the stopwatch was created."""
 
     def __init__(self) -> None:
         self._wall = time.monotonic()

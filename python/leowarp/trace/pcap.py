@@ -96,8 +96,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the frames of a pcapng file. The sections may differ in byte order, and each section has its own
-    interfaces.
+    """Yield the frames of a pcapng file. Each section has its own byte order and its own interfaces.
 
     Blocks of other types (names, statistics, and simple packets, which have no time) are skipped.
     """

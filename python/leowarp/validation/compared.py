@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare recordings with the guest: distances and verdicts for each quantity (`validate(recordings, folder)`)."""
+"""Compare recordings with the guest. The result has distances and a verdict for each quantity (`validate(recordings,
+folder)`)."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def validate(
     received: True if files without a header contain the times at which replies arrived.
     interval_ns: The interval between the lines of files that do not contain times.
     profile: The profile with which files are compared. Each public recording names its own profile.
-    longest_ns: The maximum length of the runs, by default the length of the recording.
+    longest_ns: The maximum duration of each simulated run. The default is the duration of the recording.
     tell: The function that is called with a line of text before each step.
     Returns: The comparisons in the order of `recordings`. A missing or unusable recording becomes `Skipped`, with the
         reason.

@@ -17,7 +17,7 @@ _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
-    """Return the measurement before and after the middle of its time. The time of each half begins at 0.
+    """Return the two halves of the measurement, divided at the middle of its time. The time of each half begins at 0.
 
     If a file has only the total number of retransmissions, both halves get the same share of retransmissions. The total
     is divided in proportion to the data carried in each half.

@@ -75,7 +75,7 @@ def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str)
 
 
 def _distributions(one: Validated) -> Figure:
-    """Draw one panel per quantity with samples: the share of samples at or below each value."""
+    """Draw a cumulative distribution for each quantity that has samples, one per panel."""
     rows = [row for row in one.rows if row.count > 1]
     columns = min(len(rows), 3)
     lines = -(-len(rows) // columns)

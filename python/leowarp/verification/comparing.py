@@ -195,7 +195,7 @@ def _same(first: Path, again: Path) -> bool:
 
 
 def differing(what: str, stored: str, made: str) -> str:
-    """Return a sentence about a difference between the stored run and the second run."""
+    """Return a sentence that says how the second run differs from the stored run."""
     return f"{what} is {stored:.80}, and {made:.80} in the second run"
 
 

@@ -33,7 +33,7 @@ class Files:
     """The files of a directory.
 
     manifest: The manifest of the directory itself.
-    verdicts: The verdicts by file name, relative to the directory, sorted.
+    verdicts: The verdict on each file, keyed by path relative to the directory, and sorted.
     """
 
     manifest: Mapping[str, Any]

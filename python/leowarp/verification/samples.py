@@ -27,7 +27,7 @@ from leowarp.verification.second_run import SecondRun, second_run_of, stages_of
 from leowarp.verification.verdicts import Found, StageFound, Verdict
 
 ROW = "results"
-"""The name of the stage that compares a run's row in the results."""
+"""The name of the stage that compares the row of a run in the study's results."""
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""The table for a study or a reproduction: the compared parts, the method, and why some parts are not compared."""
+"""The rows of the table for a study or a reproduction: what is compared, how, and why some parts are not compared."""
 
 
 def stage_of(name: str) -> Stage | None:

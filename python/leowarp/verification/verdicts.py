@@ -65,13 +65,13 @@ class StageFound:
 
 
 def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
-    """Return the first stage with an unexpected difference."""
+    """Return the first stage whose verdict is DIFFERS, or None."""
     return next((stage for stage in stages if stage.verdict is Verdict.DIFFERS), None)
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Return the stages without a definite verdict. The files of these stages need not be repeatable, or another
-    version of leowarp made them."""
+    """Return the stages without a definite verdict. Their files may differ between runs, or another version of leowarp
+    made the files."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

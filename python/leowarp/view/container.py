@@ -78,7 +78,7 @@ class Arrays:
     def shorts(self, values: Any) -> dict[str, int]:
         """Add integers that fit into int16, such as the coordinates of positions, as a flat array.
 
-        The method does not check the values.
+        The caller must make sure that they fit.
         """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 

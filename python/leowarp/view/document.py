@@ -125,7 +125,7 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return a short name for each run: the algorithm, the scenario, or the directory. The first kind of name that
+    """Return a short name for each run: the algorithm, the scenario, or the directory. The first of these names that
     differs between all runs is used."""
     algorithms = [
         next(

@@ -27,8 +27,8 @@ the dish's station."""
 def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
     """Return the gaps of links and holds of dishes, or None if there are none or too many for a page.
 
-    Returns: The arrays with one value per gap, sorted by begin: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of
-        nodes, equal for a dish).
+    Returns: The arrays with one value per gap, in order of time: `t` (start in ticks), `lasts` (duration in ticks),
+        `a`, `b` (numbers of the two nodes, equal for a dish).
     """
     if not _has_gaps(run.plan):
         return None

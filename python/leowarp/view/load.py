@@ -17,7 +17,8 @@ STEP_NS = 1_000_000_000
 travel time of about 0.1 s."""
 
 MOST_ROWS = 100_000
-"""The maximum number of rows of all directions and steps together. A run that needs more rows gets longer steps."""
+"""The maximum number of rows of all directions and steps together. If a run needs more rows, its steps become
+longer."""
 
 
 def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
@@ -29,8 +30,8 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         each direction in `directions`. Each row has `steps`, `busy_permille` (missing: no rate limit, or not recorded),
         `queue_pkts` (missing: not sampled) and `dropped_pkts`. `steps` of a direction's first row is the number of the
         row's step. In each further row, it is the number of steps since the previous row. A step in which all values
-        are 0 has no row. `run` has one value per direction in `run.directions` for the run's whole duration, as in
-        `Run.links`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+        are 0 has no row. `run` has values for the whole run, as in `Run.links`, one per direction in `run.directions`:
+        `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

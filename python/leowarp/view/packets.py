@@ -90,7 +90,7 @@ def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spans of time around each of the centres, with overlapping spans joined.
+    """Return the spans of time around the instants `centres_ns`. Overlapping spans are joined.
 
     centres_ns: int array of shape (n,). The times in ascending order.
     Returns: The begins and ends, int arrays of shape (k,). The spans are in ascending order, do not overlap, and lie
@@ -107,8 +107,8 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(
     packets: pd.DataFrame, rows: np.ndarray, sent_ns: np.ndarray, begins: np.ndarray, ends: np.ndarray
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Return the packets sent within the spans, and for each span the interval in which all packets in flight are
-    included.
+    """Return the packets that were sent within the spans. For each span, also return the interval in which no packet in
+    flight is missing.
 
     Packets that were sent before a span and arrive within it are not included. The interval begins one largest delay
     after the span's begin, when all packets sent before the span must have arrived.

@@ -35,8 +35,8 @@ def step_ns_of(run: Run) -> int:
 
 
 def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Return the time series of one flow. A TCP flow has goodput, RTT, window and the queue of its path. Every flow has
-    late, lost and retransmitted packets.
+    """Return the time series of one flow. For a TCP flow, these are goodput, RTT, window and the queue of its path.
+    Every flow has late, lost and retransmitted packets.
 
     Returns: The reference to the array of each series in the container. An array has one value per step of the grid. A
         TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),
@@ -188,7 +188,7 @@ def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Return the packets that links dropped: time, link direction and cause. If there are very many, only the first
     drops are included.
 
-    Packets that were not dropped on a link (no route, unknown) are left out, because the page has no place for them.
+    Other dropped packets (no route, unknown) are left out, because the page cannot show them on a link.
     """
     drops = run.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]

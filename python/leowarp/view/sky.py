@@ -3,8 +3,8 @@
 
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
 (`web/src/sky.ts`). The error depends on the radius r of a circular orbit, the angular velocity w, and the time h
-between keyframes. The maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum is 21 m at an altitude of
-1200 km, and 43 m at 550 km. The rounding to int16 changes a coordinate by at most 1/65534 of the largest coordinate
+between keyframes. The maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum error is 21 m at an altitude
+of 1200 km, and 43 m at 550 km. The rounding to int16 changes a coordinate by at most 1/65534 of the largest coordinate
 (116 m at an altitude of 1200 km).
 """
 

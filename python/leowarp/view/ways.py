@@ -30,9 +30,9 @@ def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
     on the globe).
 
-    Returns: A dict per pair: `source` and `destination` (numbers of nodes), `paths`, and arrays. At each time `t`
-        (ticks), the path with the index `path` in `paths` (-1: none) becomes valid. `delays_us` has the delays of its
-        links. `left_us` has the delays of the old path's links at each change from one path to another.
+    Returns: One dict for each pair, with `source` and `destination` (numbers of nodes), `paths`, and arrays. At each
+        time `t` (ticks), the path with the index `path` in `paths` (-1: none) becomes valid. `delays_us` has the delays
+        of its links. `left_us` has the delays of the old path's links at each change from one path to another.
     """
     return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
@@ -146,7 +146,7 @@ def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Return the route changes of all pairs that send data, sorted by time. The packet counts of a change come from the
     table of route changes.
 
-    Returns: The arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
+    Returns: The arrays with one value per route change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
         `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.
     """
     pairs = flow_pairs(run.observed_plan.flows)

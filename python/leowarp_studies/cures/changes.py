@@ -33,7 +33,7 @@ HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
 IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
-"""The scenario keys that identify a change, with the names of their columns in the data sets."""
+"""The scenario keys that identify a route change. The values are the names of their columns in the data sets."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     -------
     DataFrame
         The columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
-        `node_place` are as in `Change`, and null for updates without a change.
+        `node_place` are defined as in `Change`. They are null if the update does not change the path.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip

@@ -67,7 +67,8 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `lost_ratio` by TCP, medians with intervals; `spurious_ratio`, relative to runs without a cure.
+        Numbers: `lost_ratio` for each TCP (a median with its interval), and `spurious_ratio`, relative to runs without
+            a cure.
     """
     lost = {tcp: ev.lost_ratio(frames, "scheduled", BOTH, tcp=tcp) for tcp in TCPS if tcp != "reno"}
     lost = {tcp: value for tcp, value in lost.items() if value.known}
@@ -150,7 +151,7 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `late_ratio` and `spurious_ratio` by variant, relative to runs without a cure.
+        Numbers for each variant: `late_ratio` and `spurious_ratio`, relative to runs without a cure.
     """
     names = ev.present(frames, MANAGED)
     ratios = {
@@ -176,7 +177,7 @@ def short_queues_cost(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `kept_ratio` by variant and TCP, medians with intervals.
+        Numbers: `kept_ratio` for each variant and TCP, as medians with intervals.
     """
     kept, parts = {}, {}
     for name in QUEUES:

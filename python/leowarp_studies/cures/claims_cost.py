@@ -117,8 +117,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Compare the number of changes in the first hour and the mean delay of two routing rules. One always uses the
-    shortest path, the other the same path until it breaks.
+    """Compare two routing rules by the number of route changes in the first hour, and by the mean delay. One always
+    uses the shortest path, the other the same path until it breaks.
 
     Both numbers are computed from the routes of all four pairs, without packets.
 
@@ -145,8 +145,8 @@ def staying_is_cheap(frames: Frames) -> Outcome:
 
 
 def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
-    """Return the medians of a column with `hold` alone, and with `hold` and `move` together, as a text that explains a
-    verdict."""
+    """Return a text that explains a verdict: the medians of a column with `hold` alone, and with `hold` and `move`
+    together."""
     return ev.listed({name: f"{ev.median(frames, name, column).text(scale)} {unit}" for name in ("hold", BOTH)})
 
 

@@ -42,7 +42,7 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Return the payload by which classic TCP with each order-preserving cure delivers less than the oracle (`hold`
+    """Return how much less payload classic TCP delivers with each order-preserving cure than with the oracle (`hold`
     with `move`), at saturation.
 
     Returns

@@ -15,15 +15,15 @@ HUNDREDS_PKTS = 100
 
 # Implements claim 5.1 of cures (the queue left behind).
 def queue_makes_late(frames: Frames) -> Outcome:
-    """Count the late packets without a cure at changes to a longer path, by TCP. The counts are the median at
-    saturation, and the sum at 50 % load.
+    """For each TCP, count the packets that are late at changes to a longer path without a cure. The counts are the
+    median at saturation, and the sum at 50 % load.
 
     The claim includes BBR, although BBR keeps its queue short.
 
     Returns
     -------
     Outcome
-        Numbers: `late_saturated_pkts` (a median with its interval) and `late_half_pkts` (a sum), by TCP.
+        Numbers for each TCP: `late_saturated_pkts` (a median with its interval) and `late_half_pkts` (a sum).
     """
     full = {tcp: ev.median(frames, NONE, "late_pkts", tcp=tcp, direction=LONGER) for tcp in TCPS}
     half = {tcp: ev.total(frames, NONE, "late_pkts", tcp=tcp, load=HALF, direction=LONGER) for tcp in TCPS}
@@ -46,8 +46,8 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Count the late packets at changes to a shorter path, at 50 % load. The reference is the number of packets that
-    the link sends within the delay difference of the paths.
+    """Count the late packets at changes to a shorter path, at 50 % load. They are compared with the number of packets
+    that the link sends in a time equal to the delay difference of the paths.
 
     The bound is one packet higher than this number, because the delay may change between any two packets.
 
@@ -166,7 +166,8 @@ def order_is_enough(frames: Frames) -> Outcome:
 
 
 def _late(frames: Frames, *, at_sender: bool) -> str:
-    """Return the median number of late packets at saturation without a cure, over all TCPs and both directions."""
+    """Return the median number of late packets at saturation for the variant without a cure, over all TCPs and both
+    directions."""
     return ev.median(frames, NONE, "late_pkts", at_sender=at_sender).text(1, 0)
 
 

@@ -44,7 +44,7 @@ def rows(
 
 
 def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
-    """Return the sum of a column over the runs of a variant, or nan without runs."""
+    """Return the sum of a column over the runs of a variant, or nan if there are no such runs."""
     mine = rows(frames, variant, **which)[column]
     return float(mine.sum()) if len(mine) else float("nan")
 
@@ -98,9 +98,9 @@ def reference_of(variant: str) -> str:
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
     """Return the events per hour, averaged over the pairs of cities.
 
-    For each pair, the mean number of events per change is multiplied by the number of changes per hour under the
-    variant's routing. Changes at which the sender's own station switches satellites are averaged separately, because
-    the queue is at this station.
+    For each pair of cities, the result is events per route change times route changes per hour with the variant's
+    routing. Changes at which the sender's own station switches satellites are averaged separately, because the queue is
+    at this station.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")

@@ -34,8 +34,8 @@ STYLES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 """The marker shape and colour of each series, which also differ in a grey print."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
-"""The labels of the two kinds of changes, by whether the sender's satellite changes. On a saturated path, the queue is
-at the sender's own station."""
+"""The labels of the two kinds of route changes. The key says whether the sender's satellite changes. On a saturated
+path, the queue is at the sender's own station."""
 BESIDE = (NONE, *SHOWN)
 """The variants that are rows of the figures: first no cure, then each cure."""
 

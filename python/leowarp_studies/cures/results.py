@@ -60,9 +60,8 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         The columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
         `at_sender` (true if the sender's own station switches satellites), and the columns of `COLUMNS`. `held_bytes`
-        is the largest number of bytes that any cure held at a node. `held_ns` is the longest time in ns for which any
-        cure held a packet. Without a cure, both are 0. `signalling_bytes` counts the bytes of markers, notices and
-        copies.
+        is the largest number of bytes that any cure held at a node. `held_ns` is the longest time in ns that a cure
+        held a packet. Without a cure, both are 0. `signalling_bytes` counts the bytes of markers, notices and copies.
 
     Raises
     ------

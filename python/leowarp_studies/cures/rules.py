@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text below every figure about the network rules on which the results depend."""
+"""The text below every figure. It names the network rules on which the results depend."""
 
 from __future__ import annotations
 

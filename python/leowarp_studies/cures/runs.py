@@ -38,8 +38,8 @@ RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 """The value of the scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""The number of changes per pair of cities and direction, at saturation and at lower loads. In total, there are 20
-changes to a longer path and 20 to a shorter path at saturation, and 12 of each at lower loads."""
+"""The number of changes per pair of cities and direction, at saturation and at lower loads. At saturation, there are 20
+changes to a longer path and 20 to a shorter path. At lower loads, there are 12 of each."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}

@@ -36,13 +36,13 @@ NUMBERS = {
     "share reordered x late time / RTT": "reordered_late_rtts",
     "share 3-reordered x late time / RTT": "reordered3_late_rtts",
 }
-"""The candidate metrics, each computed from RD, RBD, n-reordering or late time. The four metrics with "RTT" in their
-name also use the path's RTT."""
+"""The metrics that are compared. Each is computed from RD, RBD, n-reordering or late time. The four metrics with "RTT"
+in their name also use the path's RTT."""
 USUAL = ("mean displacement", "entropy")
 """The metrics to which `torres2020` relates throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""The thresholds of a useful metric. A useful metric explains at least `GOOD` of the variance, and at least `CLEAR`
-more than each metric in `USUAL`. The thresholds were set before the first run of the study."""
+"""The thresholds at which a metric is useful. It must explain at least `GOOD` of the variance, and `CLEAR` more than
+each metric in `USUAL`. The thresholds were set before the first run of the study."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -67,7 +67,8 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Without reordering, late time and extent are 0.
+        The columns that `NUMBERS` lists, and also `spurious_ratio` and `goodput_bps`. Without reordering, late time and
+        extent are 0.
 
     Raises
     ------

@@ -61,8 +61,8 @@ def cures(frames: Mapping[str, Any]) -> str:
 def guide(frames: Mapping[str, Any]) -> str:
     """Return the table of docs/guides/route-changes.md as Markdown, one row per cure.
 
-    Hourly counts are means over the pairs of cities. `lost` is computed as in the function `cures`. Values for held
-    packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.
+    Hourly counts are means over the pairs of cities. `lost` is computed in the same way as in the function `cures`.
+    Values for held packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):
@@ -116,8 +116,8 @@ def predictors(frames: Mapping[str, Any]) -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Return all medians, for programs: columns `variant, tcp, load, direction, quantity, median, low, high, count`.
-    The name of a quantity contains its unit."""
+    """Return all medians in a form for programs, with the columns `variant, tcp, load, direction, quantity, median,
+    low, high, count`. The name of a quantity contains its unit."""
     rows = []
     keys = ["variant", "tcp", "load", "direction"]
     for values, mine in frames["around"].groupby(keys, sort=True):

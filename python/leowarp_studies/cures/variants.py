@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variants of the study (cures and controls) and its TCPs. Each variant and each TCP is a few scenario keys."""
+"""The variants of the study (cures and controls) and its TCPs. A variant is defined by a few scenario keys, and so is a
+TCP."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ _AT_HOSTS = {
 """The values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""The time in ms by which an early notice precedes the change. This time is longer than any round trip of the study."""
+"""The time in ms from an early notice to the change that it announces. This time is longer than any round trip of the
+study."""
 CHANGE_S, INTERVAL_S = 30, 30
 """The time of the change in each run, and the period of the schedule that senders know (`changes.BEFORE_S`), both in
 s."""

@@ -140,10 +140,10 @@ def stable_within_planes(sample: Sample) -> Outcome:
     """Count the ISLs within planes and between planes on the paths of the three scenarios. The share of bins with low
     goodput and the late packets per change are also measured.
 
-    The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that nine planes give fewer
-    ISLs between planes than eighteen planes. The low bins and late packets of nine and eighteen planes are not compared
-    with each other. By the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more
-    drops.
+    The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that paths have fewer ISLs
+    between planes with nine planes than with eighteen. The low bins and late packets of nine and eighteen planes are
+    not compared with each other. By the paper's own numbers (claim 1.15), nine planes have fewer links between planes
+    and more drops.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.
@@ -222,9 +222,9 @@ def events_are_frequent(sample: Sample) -> Outcome:
     """Count the changes per minute that make packets late, and their share of all changes, for each scenario with
     CUBIC.
 
-    Two conditions define "frequent". At least one change in two minutes (every fourth update of the routes) must make
-    packets late. At least a quarter of all changes must make packets late. When the thresholds were chosen, the result
-    for the baseline (README.md) was already known.
+    Two conditions define "frequent". At least once in two minutes (four updates of the routes), a route change must
+    make packets late. At least a quarter of all changes must make packets late. When the thresholds were chosen, the
+    result for the baseline (README.md) was already known.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
     """
@@ -278,7 +278,7 @@ def _grows(values: dict[int, float]) -> bool:
 
 
 def _listed(values: dict[int, float]) -> str:
-    """Return the values as text, in the order of capacities."""
+    """Return the values as text, from the smallest capacity to the largest."""
     return ", ".join(f"{values[mbps]:.0f}" for mbps in STEPS_MBPS)
 
 

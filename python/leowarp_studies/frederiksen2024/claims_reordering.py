@@ -22,7 +22,7 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     """Return the share of changes with late packets that lead to a shorter path, and the late packets per change.
 
     As a second cause, the paper names "a lower load, and thus shorter buffers", in networks with load-balancing
-    routing. Claim 1.24 checks this cause.
+    routing. Claim 1.24 checks this second cause.
 
     Returns: Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
     """
@@ -75,7 +75,7 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
 
 def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
-    """Return a text and two shares about the late packets that queues on abandoned links explain.
+    """Return a text about the late packets that queues on abandoned links explain, and two shares.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the duplicate-ACK threshold only until
     it has seen reordering. Classic TCP has no RACK, so it shows whether the threshold absorbs reordering. Only runs
     with losses show whether the threshold harms recovery. A flow at full rate has more than 300 packets in flight, and
-    detects a loss in spite of the threshold. A thin flow is also tested for this reason.
+    detects a loss in spite of the threshold. For this reason, a flow with few packets in flight is also tested.
 
     Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by the number at 3),
         `repair_slower_ratio` (repair time at 300 divided by the time at 3). `runs` has spurious retransmissions and

@@ -150,9 +150,8 @@ def queues_full(sample: Sample) -> Outcome:
     """Return the share of time with a queue filled to 90 % of its limit, for CUBIC and BBR. At least one queue of the
     current path must be this full.
 
-    The full queue may be at any link of the path, because the bottleneck link changes with the route. The verdict's
-    cause compares the congestion window with the capacity of the empty path, because a smaller window cannot fill any
-    queue.
+    The full queue may be at any link of the path, because the bottleneck link changes with the route. The text of the
+    cause compares the congestion window with the capacity of the empty path. A smaller window cannot fill any queue.
 
     Returns: Numbers by run: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """

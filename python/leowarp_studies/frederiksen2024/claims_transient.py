@@ -2,9 +2,9 @@
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
 Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes each test with its thresholds.
-The docstring of the function explains choices that the thresholds do not determine. Most functions use only the changes
-of `evidence.disturbed`, because only these changes show the study's effect. The study has figures, but does not define
-windows. leowarp chose windows of 1 s before and 2 or 5 s after a change.
+Each function's docstring explains its other choices. Most functions use only the changes of `evidence.disturbed`,
+because only these changes show the study's effect. The study has figures, but does not define windows. leowarp chose
+windows of 1 s before and 2 or 5 s after a change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
     In-order goodput stops whenever a packet is missing, so it falls even if a packet is only late. SACK-aware goodput
     does not fall if a packet is only late. Changes without a dropped packet are also counted separately, because only
-    reordering explains their falls. A run without route changes shows how often goodput falls for other reasons.
+    reordering explains their falls. The run without route changes shows how often goodput falls for other reasons.
 
     Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
         changes); `unchanging_ratio` (in the run without changes, share of instants, 5 s apart, after which goodput
@@ -199,8 +199,8 @@ def rtt_shapes(sample: Sample) -> Outcome:
     The claim gives no numbers, so leowarp chose the margins of 10 %, 5 % and 2 %. "Very low" means lower than the RTT
     of the other two algorithms before their changes. "A massive number of retransmissions" means ten or more.
 
-    Returns: Numbers: `share_ratio` and `before_ms` (median) by run. The median of each value, in ms, explains the
-        verdict.
+    Returns: Numbers for each run: `share_ratio`, and the median `before_ms`. The median of each value, in ms, explains
+        the verdict.
     """
     courses = {slug: _rtt_around(sample[slug]) for slug in ALGORITHMS}
     if any(len(course) == 0 for course in courses.values()):
@@ -340,7 +340,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
     """Compare BBR's bandwidth estimate after changes with the capacity, and with the estimate before the change. The
     changes have late packets, and the estimate is from the 2 s after the change.
 
-    BBR's filter uses the maximum of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
+    BBR's estimate is the maximum over ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
     Returns: Numbers: `changes`, `highest_ratio` (median over changes, relative to the payload rate),
         `above_capacity_ratio` and `above_before_ratio` (shares of the changes).

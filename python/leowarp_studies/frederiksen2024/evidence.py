@@ -38,7 +38,8 @@ COUNTERS = (
 )  # fmt: skip
 """The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h)."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
-"""The counters of undone window reductions, one per trigger (tcp_undo_cwnd_reduction and its callers)."""
+"""The kernel counters of undone window reductions. Each counts one kind of trigger (tcp_undo_cwnd_reduction and its
+callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
@@ -95,8 +96,7 @@ def reordered(run: Run) -> pd.DataFrame:
 def disturbed(run: Run) -> pd.DataFrame:
     """Return the route changes after which a packet was late, or was lost without a full queue.
 
-    A packet is lost without a full queue while nodes switch one by one, or while a new link first resolves its
-    neighbour's address.
+    Such a loss occurs while nodes switch one by one, or while a new link first resolves its neighbour's address.
 
     Returns: A row per change. The first columns are from the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
         ...). The others are from `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
@@ -182,7 +182,7 @@ def _limit_pkts(run: Run, section: Isl | Ground) -> float:
 def isl_delay_span_ns(run: Run) -> int:
     """Return the largest minus the smallest propagation delay of the path's ISLs, in ns. Ground links are left out.
 
-    The delays are compared at all instants at which link delays change.
+    The largest and smallest are taken over all instants at which link delays change.
     """
     flow = run.observed_plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
@@ -244,8 +244,8 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
     """Count the bins with low in-order goodput ("dips") after 10 s, by the event before them.
 
     "overflow": a data packet was dropped in the second before the bin. "route change": no packet was dropped, but the
-    route changed in the 2 s before the bin. "other": no packet was dropped and the route did not change. For example,
-    BBR reduces its rate to probe for the smallest RTT.
+    route changed in the 2 s before the bin. "other": no packet was dropped and the route did not change. An example of
+    "other": BBR reduces its rate to probe for the smallest RTT.
 
     share_of_median: The threshold, 0 to 1. A bin is a dip if its goodput is below this share of the median over all
         bins.

@@ -34,7 +34,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     """Make the missing runs and the figures (see `leowarp.study.Room`).
 
     samples: The number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
-    duration: The length of every run, instead of the study's own lengths.
+    duration: The length of every run. If it is given, it replaces the study's own lengths.
     quick: True means only the three combinations of TCP and links, with runs of length `runs.QUICK_DURATION`.
     Raises ScenarioError if `samples` is out of range, or if `quick` is combined with `samples` or `duration`.
     Raises LeowarpError: The error of the first run, if no run could be made.
@@ -85,7 +85,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the name of each condition, and its runs by the name that claims use. The first condition also has the
-    runs that only single claims need.
+    runs that only some claims need.
 
     views: All runs that did not fail, by name.
     count: The number of conditions.

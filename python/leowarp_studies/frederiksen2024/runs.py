@@ -90,10 +90,10 @@ class Condition:
     set: The scenario keys that are added to the keys of each run.
     example: The scenario that replaces the three example scenarios. The keys `TO_NINE_PLANES` and `TO_CAPE_TOWN` then
         set the second and third path.
-    controls_of: The key of the condition whose runs without route changes are the controls. Another condition's
-        controls have the same queues and the same TCP, but a path whose delay differs by some ms. None means that the
-        condition has no controls, and claims that need controls are not checked.
-    is_stack: True for the three combinations of TCP and links, under which every claim is checked.
+    controls_of: The key of the condition that provides the controls: its runs without route changes. Another
+        condition's controls have the same queues and the same TCP, but a path whose delay differs by some ms. None
+        means that the condition has no controls, and claims that need controls are not checked.
+    is_stack: True for the three conditions that combine TCP and links, under which every claim is checked.
     has_ordered: True if its three algorithms are also run over a network that keeps the order (`ORDERED`).
     """
 
@@ -222,8 +222,8 @@ CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Return the name of a sender's run over links with the capacity `capacity_mbps`. The run at 100 Mbit/s is the
-    study's own run.
+    """Return the name of the run with this sender over links with the capacity `capacity_mbps`. The run at 100 Mbit/s
+    is the study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')

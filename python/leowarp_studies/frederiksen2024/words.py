@@ -53,8 +53,8 @@ def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
 
 
 def changes_text(sample: Sample) -> str:
-    """Return the number of route changes by scenario, with their late, retransmitted and lost packets, as a text that
-    explains a verdict."""
+    """Return a text that explains a verdict: for each scenario, the number of route changes, and their late,
+    retransmitted and lost packets."""
     parts = []
     for slug in SCENARIOS:
         changes = sample[slug].changes

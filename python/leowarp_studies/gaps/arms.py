@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The routes, loads and arms of the study. Each run has one change of the path. An arm is the condition at this change.
 
-A sample is a change at which the sender's own station switches to another satellite. The reason is that the queue of a
-saturated path is at the sender's station. An arm differs from its control only in a few keys, so that a difference in
-results has one cause.
+A sample is a change at which the sender's own station switches to another satellite. Such changes are chosen because
+the queue of a saturated path is at the sender's station. An arm differs from its control only in a few keys, so that a
+difference in results has one cause.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Route:
     scenario: The name of the example scenario on which the runs are based.
     changes_s: The times, on the constellation's clock, at which only the sender's station switches to another
         satellite.
-    lasers_s: The times at which the path begins to use a new link between satellites. These satellites were out of each
-        other's range `CHANGE_S` seconds before. The tuple is empty if there are none.
+    lasers_s: The times at which the path begins to use a new link between satellites. The two satellites of such a link
+        were out of each other's range `CHANGE_S` seconds earlier. The tuple is empty if there are none.
     """
 
     name: str
@@ -81,7 +81,7 @@ CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
 
 @dataclass(frozen=True)
 class Arm:
-    """A condition at the change: an event, or no event.
+    """One condition that is tested at a route change: an event, or no event.
 
     control: The name of the arm with which the arm is compared.
     keys: The dotted scenario keys, or whole sections.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claims of the study. An arm is a condition at the route change. A claim limits the harm of an arm beyond the harm
-of its control, on both routes (design/clauses/gaps.toml)."""
+"""The claims of the study. An arm is a condition at the route change. A claim limits how much more harm an arm does
+than its control, on both routes (design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def laser_costs_more(sample: Sample) -> Outcome:
 
 # Implements claim 7.14 of gaps (the queue of a dish does not move).
 def hold_of_a_dish(sample: Sample) -> Outcome:
-    """Judge the extra harm of a reconfiguration during which packets are held."""
+    """Judge the extra harm of a reconfiguration at which the dish holds packets."""
     return _at_most(sample, DISH_HOLD, TCPS, 2 * GAP_MS)
 
 

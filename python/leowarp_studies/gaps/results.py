@@ -36,8 +36,8 @@ def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return all runs that succeeded.
 
     rows: The rows of the study engine, by group.
-    Returns: The columns `route, at_s, arm, load, family`, the columns of `MEASURES`, and the columns of `COUNTS`. The
-        value is null if a load does not have the measure or count.
+    Returns: The columns `route, at_s, arm, load, family`, the columns of `MEASURES`, and the columns of `COUNTS`. A
+        value is null if the measure or count does not exist for the load of the run.
     """
     found: list[dict[str, Any]] = []
     for part in rows.values():
@@ -70,7 +70,7 @@ def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | 
 def extra(
     frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None, *, control: str | None = None
 ) -> Middle:
-    """Return the difference of a measure between an arm and its control, as a median over samples. Arm and control have
+    """Return how much a measure differs between an arm and its control, as a median over samples. Both are tested at
     the same change.
 
     measure: The name of a measure, by default the load's `MAIN`.

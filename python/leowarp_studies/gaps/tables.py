@@ -19,8 +19,8 @@ CAPTION = (
 
 
 def harm(frame: pd.DataFrame) -> str:
-    """Return one table per route, as HTML. A row has the extra harm of an arm relative to its control, as a median with
-    its interval."""
+    """Return one table per route, as HTML. A row shows how much more harm an arm does than its control, as a median
+    with its interval."""
     return "".join(
         html.table(f"{route.label}. {CAPTION}", list(_HEADER), [list(row) for row in _rows(frame, route)],
                    left=frozenset((0,)))

@@ -67,9 +67,7 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Return the traces of one arbitrary variant at a preset. All variants have the same path capacity and
-    reconfigurations.
-    """
+    """Return the traces of any one variant at a preset. All variants have the same path capacity and reconfigurations."""
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
             return list(traces)
@@ -199,7 +197,7 @@ def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float
 
 
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
-    """Return the ratio of two variants, paired by seed, as a median over seeds.
+    """Return the median over the seeds of the ratio of `one` to `other`.
 
     one, other: The names of the variants.
     column: The column to compare. Rows in which `other` has 0 are left out.
@@ -210,7 +208,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
-    """Return a text about the end of slow start in these sessions: its cause, its time, and the windows."""
+    """Return a text about how slow start ended in these sessions: the causes, the times, and the windows."""
     # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start, so sessions are counted by
     # cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])

@@ -67,7 +67,8 @@ def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str
 
 
 def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the figure of the table: one panel per column and one row per variant, with median and interval."""
+    """Draw the table as a figure with one panel per column and one row per variant. Each value is a median with its
+    interval."""
     shown = [variant for variant in VARIANTS if cell_of(frames, COLUMNS[0], variant.name).known]
     if not shown:
         raise TraceError("there is no session at peak")
@@ -128,7 +129,8 @@ _FAR = 1e6
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw goodput as a function of isolated loss. Zero loss is drawn at the left end of the logarithmic axis."""
+    """Draw goodput as a function of isolated loss. The logarithmic axis cannot show zero loss, so zero loss is drawn at
+    its left end."""
     rows: pd.DataFrame = frames["losses"]
     drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()

@@ -142,8 +142,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Add the rows of the study `programs` if its results are beside this study's results. Otherwise, return the
-    command that makes the results, by data set."""
+    """Add the rows of the study `programs` if its results are beside this study's results. If they are not there,
+    return the command that makes them, keyed by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -233,8 +233,8 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
-    """Return the traces by condition. The dict is empty unless every condition has traces, because claims compare
-    conditions with each other."""
+    """Return the traces of each condition, keyed by the condition's name. The dict is empty unless every condition has
+    traces, because claims compare conditions with each other."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))

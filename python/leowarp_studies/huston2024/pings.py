@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a run with pings: its probes, each handover as the probes observe it, and the slots between
-handovers."""
+"""Evaluates a run with pings: its probes, each handover as the probes observe it, and the slots between handovers."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ AROUND_NS = S
 reconfiguration. Losses are counted before and after it."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""The maximum times in ns from a probe to the next reconfiguration, and from a reconfiguration to a probe. The time
-without replies is measured with the probes within these times."""
+"""The first value is the maximum time from a probe to the next reconfiguration, in ns. The second is the maximum time
+from a reconfiguration to a probe. Only probes within these times are used to measure the time without replies."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Pings:
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
         """Return the round-trip times of the replies to probes sent in [start, end).
 
-        Returns: float64 array. Values are in the order of sending, without lost probes.
+        Returns: float64 array. Lost probes are left out, and the values are in the order in which the probes were sent.
         """
         delay_ns = self.probes.between(start_ns, end_ns).delay_ns
         return delay_ns[~np.isnan(delay_ns)] / MS
@@ -82,8 +81,8 @@ class Handover:
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
-    """Return one result per reconfiguration. A reconfiguration is left out if there are no replies in the second before
-    it, or in the window after it.
+    """Return one result per reconfiguration. A reconfiguration is left out if no reply exists for the second before it,
+    or for the window after it.
 
     around_ns: The length of the window after a reconfiguration. Losses are counted in two windows of this length,
         before and after the reconfiguration.

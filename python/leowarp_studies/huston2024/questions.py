@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that answer questions of the study: what causes the peak, why BBR does well, and what effect HyStart and jitter
-have.
+"""Runs that answer questions about the study: what causes the peak, why BBR does well, and what effect HyStart and
+jitter have.
 
 Each group changes one property of the profile. The runs use the seeds of the study's other groups, so that the paths
 are the same.
@@ -19,8 +19,8 @@ SHARED_SEEDS = CONDITION_SEEDS = 6
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""The numbers of flows with which other customers use the link. The study does not state the number of flows. With 4 or
-5 flows of other customers, a fair share of about 250 Mbit/s would be the 45 Mbit/s that the study measured."""
+"""The numbers of flows that other customers have on the link. The study does not state the number of flows. With 4 or 5
+flows of other customers, a fair share of about 250 Mbit/s would be the 45 Mbit/s that the study measured."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
@@ -77,7 +77,8 @@ def shared_name(customers: int) -> str:
 
 
 def _hystart() -> Part:
-    """Return a group with CUBIC at peak without HyStart, which tests whether HyStart causes the first peak."""
+    """Return a group of runs with CUBIC at peak, but without HyStart. It tests whether HyStart causes the first
+    peak."""
     made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
     made["keep"] = {"runs": "all"}

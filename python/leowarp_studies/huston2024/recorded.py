@@ -68,7 +68,7 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Return the name of the recording in the list of samples on which claims are checked."""
+        """Return the name with which the recording appears in the list of samples."""
         return f"the recording {self.path.name}"
 
     def changes_ns(self, start_ns: int) -> np.ndarray:

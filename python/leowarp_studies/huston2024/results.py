@@ -123,8 +123,8 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `test, at` (UTC), `down_bps, up_bps` of each capacity test, sorted by time. `down_link_bps, up_link_bps`
     are the payload rates that the link could have carried during the test.
 
-    A test's rate is the number of bytes that all connections of a direction received in order, divided by their sending
-    time. The rate includes data in a full queue at the end of sending, so it may exceed the capacity of the link.
+    The rate of a test is the bytes received in order by all connections of a direction, divided by the sending time.
+    The rate includes data in a full queue at the end of sending, so it may exceed the capacity of the link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
@@ -148,7 +148,8 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """Return `seed`, the selected columns under their short names, and the cost of each run if known."""
+    """Return the column `seed`, the selected columns under their short names, and the cost of each run if it is
+    known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)

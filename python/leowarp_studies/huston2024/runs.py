@@ -74,14 +74,13 @@ LOSS_SEEDS = 5
 # The period is 15 s. With an error of 7.5 s, the assumed instants are as far as possible from the reconfigurations; an
 # error of 11 s is equal to 4 s in the other direction.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
-"""The time in s by which the assumed schedule of handover-aware congestion controls is late."""
+"""The errors to test: the time in s by which the schedule that a handover-aware congestion control assumes is late."""
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
 """The number of seeds in a quick reproduction, for runs other than the study's own runs and its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""The time of the first reconfiguration on the run's clock, in s. At 0 on this clock, the wall clock is at a full
-minute."""
+"""The time of the first reconfiguration on the run's clock, in s. The run begins at a full minute of the wall clock."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
@@ -161,7 +160,7 @@ def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Return a group with each variant beside one CUBIC flow."""
+    """Return a group of sessions in which each variant competes with one CUBIC flow."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= {
@@ -215,8 +214,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """Return true if a quick reproduction includes the test at a place. The quick reproduction has one test in
-    `QUICK_STEP`, each at a later hour of the day than the previous test.
+    """Return true if a quick reproduction includes the capacity test with the index `place`. The quick reproduction has
+    one test in `QUICK_STEP`, each at a later hour of the day than the previous test.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]

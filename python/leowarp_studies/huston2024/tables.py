@@ -63,8 +63,8 @@ MEANING = (
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the table for programs, with one row per variant, preset and column: `variant, preset, quantity, median,
-    low, high, count` (of seeds). The name of a quantity contains its unit."""
+    """Return the table in a form for programs, with one row per variant, preset and quantity: `variant, preset,
+    quantity, median, low, high, count` (of seeds). The name of a quantity contains its unit."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     for variant in _those_in(sessions):

@@ -47,7 +47,7 @@ _NO_THRESHOLD = 2**30
 """The smallest slow-start threshold that counts as not set. The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
 
 _FEWEST_TRIPS = 5
-"""The smallest number of round trips over which growth is measured."""
+"""The growth of the window is measured only over at least this number of round trips."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Trace:
     """The rates, losses and window of one flow of a session.
 
     reconfigurations_s: float64 array. The times at which the path changed.
-    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). The start of each bin, the goodput in the bin, and
-        the payload rate that the link could have carried. Goodput counts bytes in order at the receiver, unless
-        `trace_of` was called with another series.
+    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). The start of each bin, the goodput in it, and the
+        payload rate that the link could carry. Goodput counts bytes in order at the receiver, unless `trace_of` was
+        called with another series.
     cwnd_t_s, cwnd_pkts: float64 arrays of shape (samples,)
     bbr_bps: float64 array of shape (samples,). BBR's bandwidth estimate, or nan for other algorithms.
     losses: `t_s`, `kind`; one row per lost data packet.
@@ -194,7 +194,8 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
     """Return the end of the first slow start, which is the time at which the threshold is first set.
 
-    Counters are read only once per second, so HyStart is the cause only if no packet was lost before slow start ended.
+    Counters are read only once per second. Therefore, HyStart counts as the cause only if no packet was lost before
+    slow start ended.
 
     t_ns, ssthresh_pkts: arrays of shape (samples,)
     hystart: The result of `_hystart`.
@@ -284,12 +285,12 @@ def cuts(
     """Return the cuts of the sender's window (see `Trace.cuts`).
 
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window. The
-    previous window is the larger window of the last two samples. Every loss-based algorithm sets the slow-start
-    threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start. As a
-    second condition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new
-    threshold is valid. This condition excludes repairs by `cubic_handover`, which does not reduce its window and later
-    restores the old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction
-    to a mark instead of a loss.
+    previous window is the larger one of the windows in the two samples before. Every loss-based algorithm sets the
+    slow-start threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start.
+    As a second condition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the
+    new threshold is valid. This condition excludes repairs by `cubic_handover`, which does not reduce its window and
+    later restores the old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a
+    reaction to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: The result of `losses`.

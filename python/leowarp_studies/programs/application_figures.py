@@ -23,7 +23,7 @@ from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
 """The ticks of load times on a logarithmic axis."""
 MOST_RATIO = 5
-"""The ratio of largest to smallest load time above which the axis is logarithmic."""
+"""The axis is logarithmic if the largest load time is more than this many times the smallest."""
 
 
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -18,8 +18,8 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
 """The start of the page load in s, by path. A page load takes about 1.5 s over the paths with route changes. Over the
-access link, it takes less time, because the round trip is half as long. The path changes in the middle of the page
-load."""
+access link, it takes less time, because the round trip is half as long. The start is chosen so that the path changes in
+the middle of the page load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
 """The time in s after which a page load counts as failed. No further route change occurs during this time."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
@@ -31,8 +31,8 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""The scenario keys for films. Films last longer than transfers, so they use half the rate. A full queue drains in the
-same time as in the runs of transfers."""
+"""The scenario keys for films. Films last longer than transfers, so they run at half the link rate. A full queue drains
+in the same time as in the runs of transfers."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",

@@ -18,8 +18,8 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Judge the payload that is missing in the 3 s after a change, as a share of the link's capacity. The reference is
-    the path without change. The worst change decides the verdict.
+    """Judge how much payload is missing in the 3 s after a path change, as a share of the link's capacity. The goodput
+    without a path change is the reference. The worst change decides the verdict.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -36,7 +36,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
 
 # Implements claim 6.8 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
-    """Compare the median goodput of BBR over seeds with the median of each other sender.
+    """Compare BBR's median goodput over the seeds with that of each other sender.
 
     Returns: Numbers: `goodput_bps` by sender.
     """
@@ -79,7 +79,8 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Judge the share of the data that a sender gets beside a CUBIC flow of the kernel. The share is a mean over paths.
+    """Judge the share of the data that a sender gets beside a CUBIC flow of the kernel. The share is averaged over the
+    paths.
 
     Returns: Numbers: `share_ratio` by sender.
     """

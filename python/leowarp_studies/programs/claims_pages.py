@@ -66,7 +66,8 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
 
 # Implements claim 6.13 of programs (claim 6.6; a page takes a few round trips).
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
-    """Compare page load times with and without a route change during the load, as a median ratio over changes.
+    """Compare page load times with and without a route change during the load. The result is a median ratio over route
+    changes.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """

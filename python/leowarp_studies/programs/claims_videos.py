@@ -63,7 +63,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 
 # Implements claim 6.21 of programs (a buffer covers shorter interruptions).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
-    """Compare the total time of stalls over the profile `starlink`. The players have 2 s and 6 s of buffer.
+    """Compare how long the videos stalled in total over the profile `starlink`. The players have 2 s and 6 s of buffer.
 
     Returns: Numbers: `stalled_ns`, mean by player, protocol and stack.
     """
@@ -86,8 +86,8 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
 
 # Implements claim 6.23 of programs (6.11).
 def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
-    """Compare the mean bit rates of films with HTTP/3 by aioquic and with CUBIC, over the mobile channel without
-    resequencing.
+    """Compare the mean bit rates of films over the mobile channel without resequencing: HTTP/3 by aioquic against
+    CUBIC.
 
     Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """

@@ -36,8 +36,8 @@ def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> l
 
 
 def ratio(frames: Frames, group: str, sender: str, of: str, to: str, condition: str = MOVING) -> float:
-    """Return the sum of a column over a sender's runs, divided by the sum of another column. The ratio is nan if the
-    divisor is 0."""
+    """Return the sum of the column `of` over a sender's runs, divided by the sum of the column `to`. The ratio is nan
+    if the divisor is 0."""
     mine = rows(frames, group, condition=condition, sender=sender)
     below = float(mine[to].sum())
     return float(mine[of].sum()) / below if below else float("nan")
@@ -57,7 +57,7 @@ def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, uni
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Return the parts of a claim that do not hold, as text by sender. The text is empty if all parts hold."""
+    """Return a text with the parts of a claim that do not hold, by sender. The text is empty if all parts hold."""
     return claim.not_so({BY_NAME[name].label if name in BY_NAME else name: good for name, good in parts.items()})
 
 

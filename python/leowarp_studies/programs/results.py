@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of the study's runs for claims and figures, one row per run. Values come from the run's packets and from
-the counts that the sender reports."""
+"""The results of the runs, as the claims and figures use them, one row per run. The values come from the packets of the
+run, and from what the sender itself counted."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     rows: The rows of the study engine, by group.
     Returns: The columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
-        `declared_pkts`: packets declared lost, or for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
-        packets that were lost. For TCP, they are retransmissions whose original also arrived. `found_spurious_pkts`:
-        packets whose declared loss the sender itself found to be spurious. The value is null if the sender does not
-        report them. `share_ratio`: the transfer's share of the data that arrived for it and for the competing transfer.
-        `bytes`: bytes that arrived in the `AFTER_S` seconds after the change. `missing_ratio` (as a share of the link's
-        capacity), `dip_ratio` and `recovery_ns` compare with the same sender on the unchanging path. If a column does
-        not apply to a group, its value is null.
+        `declared_pkts`: packets that the sender declared lost, or with TCP, packets that it retransmitted.
+        `spurious_pkts`: packets declared lost minus packets that were lost. For TCP, they are retransmissions whose
+        original also arrived. `found_spurious_pkts`: packets that the sender declared lost and later found to have
+        arrived. The value is null if the sender does not report them. `share_ratio`: the transfer's share of the data
+        that arrived for it and for the competing transfer. `bytes`: bytes that arrived in the `AFTER_S` seconds after
+        the change. `missing_ratio` (as a share of the link's capacity), `dip_ratio` and `recovery_ns` compare with the
+        same sender on the unchanging path. If a column does not apply to a group, its value is null.
     """
     found = []
     for group in rows:
@@ -103,7 +103,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
 
 
 def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
-    """Return the summary of the transfer's flow: the TCP flow, or the program's connection with most packets."""
+    """Return the summary of the flow that carries the transfer. If a program sends it, this is the program's connection
+    with the most packets."""
     flows = run.summary["flows"]
     if sender in KERNEL:
         return flows[0]
@@ -165,7 +166,7 @@ def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     mine, theirs: The bytes in bins of `BIN_NS`, from the change on. `theirs` is the run without the change.
     Returns dip_ratio: The largest missing share in `DIP_BINS` consecutive bins, or 0 if nothing is missing.
     Returns recovery_ns: The time until the end of the last `DIP_BINS` consecutive bins below `DIPPED_RATIO` of
-        `theirs`. It is 0 if there are none.
+        `theirs`. It is 0 if there are no such bins.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 500000000.0)

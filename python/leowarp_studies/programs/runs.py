@@ -24,8 +24,8 @@ from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
 CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
 """The groups of runs."""
 MOVING, STILL = "moving", "still"
-"""The conditions: the unmodified path (`MOVING`) and the control (`STILL`). In the control, routes do not change, there
-is no reconfiguration, and the link keeps the order."""
+"""The conditions: the unmodified path (`MOVING`) and the control (`STILL`). The control has no route changes and no
+reconfigurations, and its link keeps the order."""
 
 RATE_BPS = 20_000_000
 QUEUE_PKTS = 150

@@ -17,7 +17,7 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
-""""High SNR" is taken to mean the highest three SNRs of the study's range from 7 to 13 dB: 11, 12 and 13 dB."""
+"""The study's "high SNR" is taken to mean the three highest SNRs of its range from 7 to 13 dB: 11, 12 and 13 dB."""
 
 GREATLY_RATIO = 0.1
 """The smallest decrease that counts as "greatly decreases"."""
@@ -44,7 +44,7 @@ RISING = ("srtt_us", "timeout_retransmissions_ratio")
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
     """Measure the effect of delayed ACKs on NewReno without resequencing. The effect is the relative change of goodput,
-    and of the signs of loss per packet sent.
+    and of each sign of loss per packet sent.
 
     Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 means 10 %
         less.
@@ -65,8 +65,8 @@ def helps_newreno(frames: Frames) -> Outcome:
 def leaves_cubic(frames: Frames) -> Outcome:
     """Measure the effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput must change by less than 10 %.
 
-    The test uses the median. An interval that contains 0 does not show that goodput is unchanged, because with few
-    seeds every interval contains 0.
+    The test uses the median, and not its interval. An interval that contains 0 does not show that goodput is unchanged,
+    because with few seeds every interval contains 0.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -277,7 +277,7 @@ def pairs_wait(frames: Frames) -> Outcome:
     """Return the share of pairs whose second segment came `WAIT_MS` or more after the first, with resequencing. A pair
     is two segments that one ACK acknowledges.
 
-    The receiver's timer ends the wait for a second segment after at most 40 ms (TCP_DELACK_MIN).
+    The receiver does not wait longer than 40 ms for a second segment (TCP_DELACK_MIN).
 
     Returns: Numbers: `<name>_ratio`, the share of the pairs, as a median over SNRs.
     """
@@ -307,9 +307,9 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
     The study names two causes: a lower RTO, and the delay of ACKs.
 
-    Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. The
-    share of time with the RTO at this minimum explains the verdict. A separate sample has sessions without this
-    minimum.
+    Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. If the
+    claim does not fully hold, the text gives the share of time with the RTO at this minimum. A separate sample has
+    sessions without this minimum.
 
     Returns: Numbers: `<name>_<column>_change`.
     """

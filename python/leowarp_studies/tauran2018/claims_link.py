@@ -121,7 +121,7 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Measure the duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    A faster session has higher counts, so the counts are divided by the number of sent packets.
+    The counts are divided by the number of sent packets, because a faster session has higher counts.
 
     Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
     """

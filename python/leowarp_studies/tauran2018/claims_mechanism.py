@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of the study's section about causes (4.13 to 4.15, 4.20): waiting times of ACKs, phases of window growth, and
-duplicate ACKs."""
+"""Claims of the study's section about causes (4.13 to 4.15, 4.20). They concern waiting times of ACKs, phases of window
+growth, and duplicate ACKs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import LABELS, ON
 
 ROUND_MS = 20.0
-"""The time in ms from one HARQ transmission to the next. The study says that a packet takes 10 ms without
+"""The time in ms from one HARQ transmission to the next. According to the study, a packet takes 10 ms without
 retransmissions and 70 ms with three. leowarp assumes equal times between transmissions."""
 WAIT_MS = 10.0
 """The minimum waiting time, in ms, that the study calls long (claim 4.10)."""
@@ -24,7 +24,7 @@ NEAR_MS = 2.5
 """The maximum difference in ms between a waiting time and one HARQ round. The packets of a burst start some tenths of a
 ms apart."""
 TIMER_MS = 38.0
-"""The smallest waiting time in ms that the delayed-ACK timer may have caused. The timer is two HARQ rounds long."""
+"""The smallest waiting time in ms that may come from the delayed-ACK timer. The timer is two HARQ rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 """The share of waiting times near one round if they were spread evenly from half a round to `TIMER_MS`."""
 

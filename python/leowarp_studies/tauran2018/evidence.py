@@ -91,7 +91,7 @@ def effect(
 def effects(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> pd.DataFrame:
-    """Return the change in each pair of sessions, as columns `snr_db, seed, change`.
+    """Return the change that delayed ACKs cause in each pair of sessions, as columns `snr_db, seed, change`.
 
     The change is computed from a difference instead of a ratio, because a session of 600 s may have no timeout at all.
     If neither session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at

@@ -250,7 +250,7 @@ def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
 
 
 def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[str, Any]) -> None:
-    """Draw a median with its interval, or nothing if there is no run."""
+    """Draw a median with its interval. Nothing is drawn if there is no run."""
     if value.known:
         axes.plot([value.low * scale, value.high * scale], [place, place], color=style["color"], linewidth=1.2)
         axes.plot(value.median * scale, place, linestyle="none", markersize=3.6, **style)

@@ -32,8 +32,7 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""The names of the samples: the study's own sessions, and two kinds of sessions that differ from them in one
-setting."""
+"""The names of the samples. The first is the study's own sessions. The two others differ from it in one setting."""
 
 TABLE = "curves.csv"
 """The file beside the page with all points of the figures, for programs."""

@@ -69,7 +69,7 @@ class Assumption:
     name, label: The name in runs, and the label in figures.
     key: The dotted scenario key.
     default: The value in all other runs.
-    others: Further values, which are tried one at a time.
+    others: Further values, each of which is tested on its own.
     why: The reason for the default. design/lms-harq.md has more.
     """
 
@@ -158,8 +158,8 @@ def setting(assumption: Assumption, value: Any) -> str:
 
 
 def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
-    """Return a group of sessions at all SNRs, with and without resequencing, and with and without delayed ACKs. The
-    seeds are consecutive numbers from `first` on."""
+    """Return a group with sessions for each combination of SNR, resequencing (on or off) and delayed ACKs (on or off).
+    The seeds are consecutive numbers from `first` on."""
     content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:

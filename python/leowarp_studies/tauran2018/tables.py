@@ -95,8 +95,8 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """Return a table with the effect of delayed ACKs for windows that grow per acknowledged segment, and for windows
-    that grow per ACK."""
+    """Return an HTML table with the effect of delayed ACKs. It compares windows that grow per acknowledged segment with
+    windows that grow per ACK."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
@@ -121,7 +121,8 @@ def by_acks(frames: Mapping[str, Any]) -> str:
 
 
 def assumptions() -> str:
-    """Return the table of the values that the study does not give, with leowarp's values and the reasons for them."""
+    """Return an HTML table of the values that the study does not give. For each, it has leowarp's value and the reason
+    for it."""
     rows = [
         [each.label, str(each.default), ", ".join(str(value) for value in each.others), each.why]
         for each in ASSUMPTIONS

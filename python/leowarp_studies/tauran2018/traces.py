@@ -19,7 +19,7 @@ RTO_MIN_US = 200_000
 value (tcp_rtt_estimator)."""
 
 FLOOR_SLACK_US = 5_000
-"""The tolerance in microseconds of a comparison with the RTO's minimum. SRTT and RTO are rounded to ticks of the
+"""The tolerance in microseconds when an RTO is compared with its minimum. SRTT and RTO are rounded to ticks of the
 kernel's clock."""
 
 PAIR = 2
@@ -30,14 +30,14 @@ PAIR = 2
 class Trace:
     """The series of one session that claims and figures use.
 
-    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). The samples of the sender's socket.
-        Further arrays are `delivered_pkts` (packets acknowledged so far), `rwnd_limited_us` (total time in which the
-        receiver's window limited the sender), `ssthresh_pkts` (nan as long as it is not set) and `ca_state` (the
-        kernel's number).
+    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Values sampled at the sender's
+        socket. Further arrays are `delivered_pkts` (packets acknowledged so far), `rwnd_limited_us` (total time in
+        which the receiver's window limited the sender), `ssthresh_pkts` (nan as long as it is not set) and `ca_state`
+        (the kernel's number).
     goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). The goodput of bytes received in order, in each
         second.
-    waits: `segments_pkts, wait_ns, acks_pkts`: the number of ACKs, by the segments that an ACK acknowledges and by the
-        waiting time of the first segment.
+    waits: `segments_pkts, wait_ns, acks_pkts`. `acks_pkts` counts the ACKs that acknowledge this number of segments
+        after this waiting time of the first segment.
     """
 
     seed: int

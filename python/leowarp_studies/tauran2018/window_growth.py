@@ -75,8 +75,8 @@ def held_text(frames: Frames) -> str:
     """Return a text with the time for which the receiver's window limited the sender. The time ends when the sender's
     window reaches the larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
 
-    The kernel counts this time (`tcpi_rwnd_limited`). A window that the receiver limits does not show the effect of
-    delayed ACKs.
+    The kernel counts this time (`tcpi_rwnd_limited`). While the receiver limits the window, the window does not show
+    the effect of delayed ACKs.
     """
     texts, held = [], False
     for name in ("reno", "cubic"):

@@ -193,7 +193,8 @@ def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
-    """Return the largest relative deviation of MD from the line with a slope of `per_ms` packets per ms."""
+    """Return the largest relative deviation of MD from a straight line through 0 that rises by `per_ms` packets per ms
+    of jitter."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
@@ -233,7 +234,7 @@ def _simulated_entropy(jitter_ms: float) -> str:
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
-    """Return a text with an order, and with the jitter from which it holds."""
+    """Return a text that gives an order, and the jitter at and above which it holds."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 

@@ -133,8 +133,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """Return, for each axis, the points at which the algorithms fall below 50 %, as shares of the axis. Also return the
     largest distance between two of these points.
 
-    The end of an axis is the largest measured value. An algorithm's point is the first measured point of its curve
-    below 50 %. All algorithms have the same jitters, so their points can be compared.
+    A share is a fraction of the largest measured value on its axis. An algorithm's point is the first measured point of
+    its curve below 50 %. Their points can be compared, because all algorithms are measured at the same jitters.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -172,8 +172,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test whether each curve that collapses rises again. Also test over which share of each axis the curve falls from
-    90 % to 50 %.
+    """Test whether each curve that collapses rises again. Also measure over which share of each axis the curve falls
+    from 90 % to 50 %.
 
     The curves are bic for each distribution, and the other algorithms for the normal distribution. A rise of less than
     5 % of the undisturbed throughput is ignored.
@@ -225,7 +225,7 @@ def _order(values: dict[str, float]) -> tuple[str, ...]:
 
 
 def _percent(values: dict[str, float]) -> str:
-    """Return a text with the ratios, in the order of the distributions."""
+    """Return the ratios as a text of percentages, in the order of the distributions."""
     return ", ".join(f"{values[name]:.1%}" for name in DISTRIBUTIONS)
 
 

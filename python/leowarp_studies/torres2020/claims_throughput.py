@@ -247,7 +247,7 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 
 def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> str:
-    """Return a text about the sender's reactions with each TCP, at the jitter at which the study's transfers
+    """Return a text that says how the sender reacts with each TCP. The jitter is the one at which the study's transfers
     collapse."""
     at_ns = ev.telling_jitter_ns(mechanisms)
     did = (f"{profile} {ev.sender_did(mechanisms, profile, algorithm, at_ns)}" for profile in profiles)

@@ -20,7 +20,7 @@ Frames = Mapping[str, Any]
 """The data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
 
 `path` has the same content as `probes`. Claims about TCP use `path`, because samples of other TCPs have no `probes`.
-Claims about the path are not checked on these samples."""
+Such samples do not test claims about the path."""
 
 
 def curve(
@@ -74,8 +74,8 @@ def curve(
 
 
 def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
-    """Return the first point of a curve that is below a share of the undisturbed throughput. None means that there is
-    no such point.
+    """Return the first point at which a curve is below the share `ratio` of the undisturbed throughput. None means that
+    there is no such point.
 
     line: A result of `curve`.
     ratio: The share, from 0 to 1.
@@ -85,7 +85,7 @@ def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """Return the last point before the curve first falls below the share, or the last point of the curve.
+    """Return the last point before the curve first falls below `ratio`. If it never does, return its last point.
 
     The curve may rise again later, but its useful range ends at the first fall.
     """
@@ -118,7 +118,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     range of values that all curves have in common counts.
 
     lines: The curves by name.
-    column: The name of the column for whose values the curves are compared.
+    column: The curves are compared at equal values of this column.
     points: The number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())
@@ -143,8 +143,8 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
-    """Return the smallest jitter from which on the columns are in strict order. None means that the order is violated
-    at the largest jitter.
+    """Return the smallest jitter at and above which the columns are always in strict order. None means that the order
+    is violated at the largest jitter.
 
     table: A result of `pivot`.
     order: The names of the columns, the largest first.
@@ -214,6 +214,7 @@ def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
-    """Return the jitter, in ns, at which the study's own transfers collapse, or the nearest jitter with runs."""
+    """Return the jitter, in ns, at which the study's own transfers collapse. If no run has this jitter, return the
+    nearest jitter with runs."""
     # At 0.8585 ms, the study's bic, highspeed and yeah collapse (figure 8).
     return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

@@ -127,7 +127,7 @@ def parts() -> tuple[Part, ...]:
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
     """Return a group of the study's transfers on default Linux, with all jitters.
 
-    name, why: The name of the group, and the reason for it.
+    name, why: The name of the group, and the reason why the group exists.
     distributions, algorithms: The values that the group combines with `JITTERS_US` and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
@@ -199,7 +199,8 @@ def _shapes() -> Part:
 
 
 def _beyond() -> Part:
-    """Return a group of probes with packets beyond the threshold, whose directories are stored."""
+    """Return a group of probes in which some packets are displaced beyond the threshold. The run directories are
+    stored."""
     part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
     return replace(part, content=part.content | {"keep": {"runs": "all"}})
 

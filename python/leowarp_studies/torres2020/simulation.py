@@ -187,8 +187,8 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     look-ahead of up to `threshold_pkts` arrivals.
 
     The rule is RFC 5236, 7.1, with one exception. A late packet beyond the threshold advances the index, because its
-    number has already been used as an index. In the RFC's text, a late packet beyond the threshold does not advance the
-    index, so the index would remain too small for all later packets.
+    number has already been used as an index. By the RFC's text, it does not advance the index, and the index would be
+    too small for all later packets.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))

@@ -58,7 +58,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def parts_of(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the data sets that consist of some of the sessions."""
+    """Return the data sets that contain only some of the sessions."""
     return {
         "off-peak": rows[rows["preset"] == OFF_PEAK],
         "clean": rows[rows["preset"] == CLEAN_PEAK],
@@ -221,7 +221,8 @@ def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.nda
 
 
 def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
-    """Return rows for each variant that competes with CUBIC. `cubic` sets CUBIC's goodput against some variants."""
+    """Return rows for each variant that competes with CUBIC. `cubic` sets CUBIC's share of the goodput beside some of
+    the variants."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
     for variant in variants.VARIANTS:

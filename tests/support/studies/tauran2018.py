@@ -87,7 +87,7 @@ def sessions() -> pd.DataFrame:
 
 
 def _between(ends: tuple[float, float], snr_db: float) -> float:
-    """Interpolate linearly between the values at 7 dB and at 13 dB."""
+    """Return the value at `snr_db` from `ends`, its values at 7 dB and at 13 dB, by linear interpolation."""
     return ends[0] + (ends[1] - ends[0]) * (snr_db - SNRS_DB[0]) / (SNRS_DB[-1] - SNRS_DB[0])
 
 
@@ -168,8 +168,8 @@ def profiles(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def assumptions(mine: pd.DataFrame) -> pd.DataFrame:
-    """Return sessions for each assumption. The first value of an assumption costs a tenth of the goodput. The second
-    value gains a tenth."""
+    """Return sessions for the default, and for each other value of each assumption. The first other value lowers
+    goodput by a tenth, and the second does not change it. A third raises it by a tenth."""
     base = mine[(mine["snr_db"] == runs.ASSUMPTION_SNR_DB) & (mine["seed"] <= runs.ASSUMPTION_SEEDS)
                 & (mine["congestion_control"] != "hybla")]  # fmt: skip
     changed = [

@@ -35,7 +35,7 @@ def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
 
 
 def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
-    """Return the round trips of the data packets with an answer, and the number of data packets without one.
+    """Return the round trip of each data packet that got an answer, and the number of data packets without an answer.
 
     The answer is the first arriving packet in the opposite direction that left at or after the data packet's arrival.
     """

@@ -26,7 +26,8 @@ ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped
 
 
 def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple[str, ...] = ("cubic", "bbr")) -> str:
-    """Return a scenario with `count` TCP flows. The flows take turns with the pairs and the congestion controls."""
+    """Return a scenario with `count` TCP flows. The flows use the pairs in turn, and after each round of pairs the next
+    congestion control."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
     stations = "".join(f'[[stations]]\nname = "{name}"\n' for name in names)
     flows = "".join(
@@ -106,7 +107,7 @@ def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def _stations(metadata: dict[bytes, bytes], pairs: Sequence[tuple[str, str]]) -> dict[bytes, bytes]:
-    """Return metadata of a table in which the names of links and hosts contain the stations of the first pair."""
+    """Return the metadata of a table, with the stations of the first pair in the names of links and hosts."""
     names = dict(zip(STATIONS, pairs[0], strict=True))
     for key, value in metadata.items():
         if key in (b"directions", b"hosts"):

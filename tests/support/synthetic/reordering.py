@@ -24,8 +24,8 @@ def reordering_tables(
     """Return the tables `reordering` and `densities` of flow 0.
 
     data: `number`, `sent_ns`, `received_ns` (missing if the packet never arrived), `is_retransmission`.
-    scopes: iterable of (scope, number, t_ns, end_ns). A scope contains packets with a sending time from t_ns to below
-        end_ns.
+    scopes: iterable of (scope, number, t_ns, end_ns). A scope contains the packets that were sent at or after t_ns and
+        before end_ns.
     """
     first = data[~data["is_retransmission"].astype(bool)].sort_values("sent_ns", kind="stable")
     rows, bars = [], []

@@ -44,8 +44,8 @@ def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
 
 
 def packets_of(fates: list[tuple[int | None, int | None]]) -> pd.DataFrame:
-    """Convert the fates of packets to a DataFrame. A fate is the delay in ms of the original and of its retransmission
-    (None if lost, or never sent)."""
+    """Convert the fates of packets to a DataFrame. A fate is a pair of delays in ms: of the original, and of its
+    retransmission. None means lost or never sent."""
     rows = list(_packets(fates))
     frame = pd.DataFrame(rows, columns=["number", "sent_ns", "received_ns", "is_retransmission", "is_spurious"])
     frame = frame.astype({"received_ns": "Int64", "is_spurious": object})

@@ -8,7 +8,7 @@ use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 
-/// The run's end, as all threads share it.
+/// The end of the run, shared by all threads.
 #[derive(Debug)]
 pub struct Ending {
     end_ns: AtomicI64,

@@ -27,7 +27,7 @@ pub enum Error {
     Broken(String),
 }
 
-/// The result of this program's functions.
+/// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

@@ -16,8 +16,8 @@ const ICMP_FILTER: i32 = 1;
 const SOL_RAW: i32 = 255;
 const ECHO: u8 = 8;
 const ECHO_IPV6: u8 = 128;
-/// The masks of the ICMP types that a socket does not receive, one bit per type. `NOTHING` lets no type pass. `ANSWERS`
-/// lets only the answer to an echo pass.
+/// Masks with one bit per ICMP type. A set bit means that the socket does not receive this type. `NOTHING` lets no type
+/// pass. `ANSWERS` lets only the answer to an echo pass.
 const NOTHING: [u32; 8] = [u32::MAX; 8];
 const ANSWERS: u32 = !1;
 /// The mask that lets only type 129 pass, the answer to an echo.

@@ -4,8 +4,8 @@
 //!
 //! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
 //! or 64 KiB if this is less. Unread data reduce the advertised window by about 1/32 at most. The kernel's measurement
-//! of the reading speed (`tcp_rcv_space_adjust`) is the same as if all data were read immediately. The receiver still
-//! sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! of the reading speed (`tcp_rcv_space_adjust`) is the same as if all data were read immediately. Nevertheless, the
+//! receiver sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
 //! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. Reading
 //! all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.
@@ -29,11 +29,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The divisor of the receiver's window that gives the reader's wake-up size. `WINDOW_PER_DELAYED_LOW_WATER` applies
-/// with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without.
+/// The reader wakes up when the receiver's window divided by this number can be read. `WINDOW_PER_DELAYED_LOW_WATER`
+/// applies with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// The number of pieces per write call. All pieces are the same memory. A piece fits into the processor's cache.
+/// The number of memory pieces that one write call sends. All pieces are the same memory. A piece fits into the
+/// processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
@@ -47,7 +48,7 @@ const RATE_INTERVAL_NS: i64 = 10_000_000;
 const HEADERS_BYTES: u32 = 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
-/// The state shared by a flow's threads and its observers.
+/// The state that the threads of a flow share with its observers.
 #[derive(Debug)]
 struct Shared {
     sender: OwnedFd,

@@ -140,9 +140,9 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// Reads BBR's report on a socket. None means that the socket has another congestion control. An answer of exactly
-    /// this length always comes from a version of BBR. Vegas, DCTCP and similar congestion controls answer 16 bytes.
-    /// Others answer nothing.
+    /// Reads BBR's report on a socket. None means that the socket has another congestion control. Only a version of BBR
+    /// gives an answer of exactly this length. Vegas, DCTCP and similar congestion controls answer 16 bytes. Others
+    /// answer nothing.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -161,8 +161,8 @@ impl BbrInfo {
     }
 }
 
-/// A reader of the reports on many sockets in one system call (guest/tcp/sockets.c). A custom kernel needs one or two
-/// calls per socket.
+/// A reader of the reports on many sockets in one system call (guest/tcp/sockets.c). With a custom kernel, one or two
+/// calls per socket are needed.
 pub struct Infos {
     file: Option<File>,
     /// The sockets that the kernel was last told to report on.
@@ -188,7 +188,7 @@ impl Infos {
         Ok(Self { file, told: Vec::new(), buffer: Vec::new(), of_this_instant: None })
     }
 
-    /// Reads one answer per socket, in the order of `fds`.
+    /// Returns one report per socket, in the order of `fds`.
     pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
         if let Some((answers, _)) = self.of_this_instant.clone().filter(|_| fds == self.told) {
             return answers_of(fds, &self.buffer[answers]);
@@ -228,7 +228,7 @@ impl Infos {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
 
-    /// Discards the reports, which are valid only for one instant. Must be called before virtual time advances.
+    /// Discards the reports. They are valid only for one instant. Must be called before virtual time advances.
     pub fn forget(&mut self) {
         self.of_this_instant = None;
     }

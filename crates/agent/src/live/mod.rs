@@ -37,7 +37,7 @@ impl Live {
         Ok(Some(Self { relay, gate: Gate::new(raw(GATE)?), step_ns: spec.step_ns }))
     }
 
-    /// Starts the thread of the live connections.
+    /// Starts the thread that serves the live connections.
     pub fn start(self, clock: Clock) -> Result<()> {
         let Self { mut relay, mut gate, step_ns } = self;
         let thread = std::thread::Builder::new().name("live".into());

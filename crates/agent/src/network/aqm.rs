@@ -213,10 +213,10 @@ fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8
 }
 
-/// Returns, for each i, the number of bits by which the average is shifted after an idle time of `i << cell_log` us.
-/// The transmission of a frame takes `frame_us`, and 2^-shift = (1 - weight)^frames. tc_red_eval_idle_damping of tc(8)
-/// has the same purpose, but uses the natural logarithm and ticks of 64 ns. The kernel shifts bits, and indexes the
-/// table in units of 1 us. This function computes with base 2 and in us for this reason.
+/// Returns a table for idle times. Entry i is the number of bits by which the average is shifted after `i << cell_log`
+/// us. The transmission of a frame takes `frame_us`, and 2^-shift = (1 - weight)^frames. tc_red_eval_idle_damping of
+/// tc(8) has the same purpose, but uses the natural logarithm and ticks of 64 ns. The kernel shifts bits, and indexes
+/// the table in units of 1 us. This function computes with base 2 and in us for this reason.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;

@@ -74,7 +74,7 @@ pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
 }
 
 /// Tells the kernel a memory range whose payload no program reads after it is sent. The kernel does not copy bytes from
-/// this range (guest/tcp/payload.c).
+/// this range when they are sent (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // a custom kernel without the file PAYLOAD copies all payload
@@ -170,8 +170,9 @@ pub struct Switch {
     /// Packets on the new direction wait for the marker where both paths meet. `Refused` is the reason why the cure
     /// sends no marker at this switch. None means that the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// The time for which the old direction also sends copies of packets on the new direction. `Refused` is the reason
-    /// why the cure sends no copies at this switch. None means that the cure never sends copies.
+    /// The time after the switch for which the old direction also carries copies of the packets sent on the new
+    /// direction. `Refused` is the reason why the cure sends no copies at this switch. None means that the cure never
+    /// sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// The time after the switch for which packets on the new direction are marked as rerouted. None means that no
     /// packet can arrive on the old path, or that no cure uses the mark.
@@ -200,7 +201,7 @@ pub struct Merge {
     pub end_marker: EndMarker,
 }
 
-/// Announces the merge (`struct leolink_merge`) to the leolink on which the new path enters the node.
+/// Tells the leolink that receives packets of the new path about the merge (`struct leolink_merge`).
 pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
@@ -215,7 +216,7 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A notice to a host that its packets to another host take another path (`struct leolink_notice`).
+/// A notice that tells a host that its packets to another host take another path (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
     /// The number of the notice, from 1.
@@ -230,11 +231,11 @@ pub struct Notice {
     pub is_lost: bool,
 }
 
-/// The kind of change in a notice.
+/// What a notice announces: a real change or a false one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
-    /// A change of the node's route from the direction `from` to the direction that receives this message. `answer_ns`
-    /// is the time from the destination back to the host, minus the notice's own travel time. `rests_ns` contains
+    /// The node's route changes from the direction `from` to the direction that receives this message. `answer_ns` is
+    /// the time from the destination back to the host, minus the notice's own travel time. `rests_ns` contains
     /// `rest_from_ns` and `rest_to_ns`, as in [`Switch`]. None means that packets sent before the change do not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
     /// A false notice of a change that does not happen.

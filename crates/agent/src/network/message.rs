@@ -154,8 +154,8 @@ pub fn whole_prefix(address: IpAddr) -> u8 {
     }
 }
 
-/// Sets the route to a host for packets with the TOS value `tos`. A route with `tos` 0 is for all packets without a
-/// more specific route.
+/// Sets the route to a host for packets with the TOS value `tos`. With `tos` 0, the route is for all packets that have
+/// no more specific route.
 pub fn route(batch: &mut Batch, destination: IpAddr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
     let head = rtmsg(family(destination), whole_prefix(destination), tos, scope, RTN_UNICAST);

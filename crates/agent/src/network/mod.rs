@@ -40,8 +40,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// The routing table with the default route of host 0. The table of host h has this number plus h. A host has its own
-/// table only if it joins another host.
+/// The routing table with the default route of host 0. The table of host h has the number `FIRST_TABLE` + h. A host has
+/// its own table only if it joins another host.
 const FIRST_TABLE: u32 = 1000;
 
 /// A new TOS value for the packets from one host to another.
@@ -98,7 +98,7 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures, the changes of the current instant.
+    /// If cures are on, the changes of the current instant.
     before: Before,
     /// With cures, the numbers of end markers and notices so far.
     markers: u32,

@@ -258,7 +258,7 @@ pub struct Refusal {
     pub text: Option<String>,
 }
 
-/// Returns the kind of the refused message. Its head is in the body of the error.
+/// Returns the kind of the refused message. The error's body contains the head of this message.
 fn kind(body: &[u8]) -> u16 {
     u16::from_ne_bytes([*body.get(8).unwrap_or(&0), *body.get(9).unwrap_or(&0)])
 }

@@ -76,7 +76,7 @@ pub fn sysctl(name: &str) -> Result<String> {
 }
 
 /// Makes TCP segments leave an interface as separate packets. TCP still builds larger segments, but the kernel splits
-/// them before the wire and the capture.
+/// them before they reach the wire and the capture.
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];

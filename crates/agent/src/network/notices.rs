@@ -119,7 +119,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Returns the sum of the delays from a node to a host on the present routes.
+    /// Returns the sum of the link delays from a node to a host along the present routes.
     fn delay_ns(&self, node: usize, host: usize) -> Option<u64> {
         let way = self.way_from(node, host, |at| self.routes.get(&(at, host)).copied())?;
         Some(way.iter().map(|&d| self.directions[d].delay_ns).sum())

@@ -8,7 +8,7 @@ use crate::network::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
 use std::net::Ipv4Addr;
 
-/// A message of a cure to the leolink of a node's new direction.
+/// A message from a cure to the leolink of a node's new direction.
 pub(super) struct Told {
     pub to: usize,
     pub what: What,
@@ -49,9 +49,9 @@ impl Network<'_> {
         told
     }
 
-    /// Returns the rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. The
-    /// result contains the directions of both rests, the maximum time on the old rest and the minimum time on the new
-    /// rest. None means that packets on the old direction do not arrive.
+    /// Returns the rests of the old and the new path of a switch. A rest begins at the far end of `from` or `to`, and
+    /// ends at the host. The result contains the directions of both rests, the maximum time on the old rest and the
+    /// minimum time on the new rest. None means that packets on the old direction do not arrive.
     ///
     /// If a link's delay falls at the instant of the switch, earlier packets still have the old delay. Later packets
     /// wait for them at the link's far end, because a link keeps the order. On a busy path, a falling delay does not

@@ -41,7 +41,7 @@ pub const ETHERNET_BYTES: u32 = 14;
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
-/// The settings that one direction of a link should have.
+/// The settings for one direction of a link, as the agent wants them to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
     /// The number of the direction: `2 * link` from a to b, and `2 * link + 1` from b to a.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The result of a run: its packets, whether the sums agree, and `end.json`.
+//! The result of a run: its packets, the check of the sums, and `end.json`.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -14,7 +14,7 @@ use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
-/// The facts about a flow that are known at the run's end.
+/// What is known about a flow at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
     /// The time at which the flow started. For a connection, the time of its first packet.

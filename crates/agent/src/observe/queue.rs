@@ -182,8 +182,8 @@ fn statistics(attrs: &[u8]) -> Statistics {
     out
 }
 
-/// Returns the totals of a netem. The totals cannot be checked, because netem counts no offered packets, dropped bytes
-/// or causes.
+/// Returns the totals of a netem. These totals cannot be verified, because netem does not count offered packets,
+/// dropped bytes or causes of drops.
 fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     LinkTotal {
         direction,
@@ -208,7 +208,7 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     }
 }
 
-/// Replaces the queue maxima in `totals` by an earlier reading's maxima.
+/// Replaces the maximum queue lengths in `totals` with those of the reading `earlier`.
 pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
     let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
     let with = |t: LinkTotal| match then.get(&t.direction) {

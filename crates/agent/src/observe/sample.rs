@@ -19,7 +19,7 @@ const NO_RTT_YET: u32 = 0;
 /// The unit of BBR's gains, which are fixed-point numbers (BBR_UNIT, net/ipv4/tcp_bbr.c).
 const BBR_GAIN_UNIT: f64 = 256.0;
 
-/// Returns a value from the kernel, or the missing value if `is_given` is false.
+/// Returns `value` as the kernel reported it, or the value for "missing" if `is_given` is false.
 fn given(value: u32, is_given: bool) -> u32 {
     if is_given {
         value
@@ -198,7 +198,7 @@ impl Counters {
     }
 
     /// Calls `each` for each counter of a host. `snmp` and `netstat` contain pairs of lines, `Tcp: names` and `Tcp:
-    /// values`. `snmp6` has one line per counter with a name and a value, `Ip6InReceives 9`.
+    /// values`. `snmp6` has one line per counter, with its name and value, such as `Ip6InReceives 9`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;
@@ -229,7 +229,8 @@ impl Counters {
 }
 
 /// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Counters of single ICMP types are skipped. A
-/// counter of a type appears only after a message of this type. Counters such as `Icmp6InMsgs` contain the sums.
+/// counter of a type appears only after a message of this type. Counters over all types, such as `Icmp6InMsgs`, are
+/// kept.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };

@@ -11,7 +11,7 @@ use crate::packets::truth::FLAG_ACK;
 use leowarp_timeline::record::AckWait;
 use std::collections::BTreeMap;
 
-/// The resolution of waiting times.
+/// The resolution at which the waiting times of segments are counted.
 const WAIT_STEP_NS: i64 = 100_000;
 const FLAG_FIN: u8 = 1;
 const FLAG_SYN_OR_RST: u8 = 2 | 4;

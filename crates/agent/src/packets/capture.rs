@@ -36,8 +36,8 @@ const SNAP_HEADERS_BYTES: u32 = 64;
 /// The number of captured bytes for IPv6, including the Ethernet header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
 const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
-/// The time after which a packet without an arrival or drop report counts as lost, 60 s. Until this time, the packet
-/// and all later packets stay in memory.
+/// A packet without an arrival or drop report counts as lost after this time, 60 s. Until this time, the packet and all
+/// later packets stay in memory.
 const SILENCE_NS: i64 = 60_000_000_000;
 
 /// The time for which the run waits after the last packet. The capture thread has received all frames and drop reports
@@ -52,7 +52,7 @@ pub struct Held {
     pub lost_between_links: LostBetweenLinks,
 }
 
-/// A host whose wire is captured.
+/// A host whose packets are captured on its wire.
 struct Host {
     index: usize,
     /// The run time up to which the wire has been read.
@@ -306,9 +306,9 @@ impl Capture {
         })
     }
 
-    /// Processes the arrivals and drops before `until_ns`, sorted by time. Among indistinguishable copies of a packet,
-    /// the copy sent first gets the first report. The caller must have read all departures before `until_ns`.
-    /// Departures at `until_ns` may be missing.
+    /// Processes the arrivals and drops before `until_ns`, sorted by time. If copies of a packet cannot be
+    /// distinguished, the first report counts for the copy that was sent first. The caller must have read all
+    /// departures before `until_ns`. Departures at `until_ns` may be missing.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {

@@ -180,7 +180,7 @@ impl Connections {
     }
 
     /// Finds the program flow that uses one of the ports, and the packet's direction. If no flow uses the ports, the
-    /// first program flow between the two hosts is used.
+    /// result is the first program flow between the two hosts.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

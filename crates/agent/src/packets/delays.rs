@@ -46,8 +46,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a packet with this delay. metrics/conservation.py detects an overflow, because it compares the sum of the
-    /// counts with the arrivals.
+    /// Counts a packet with this delay. If the counter overflows, metrics/conservation.py detects it, because it
+    /// compares the sum of the counts with the arrivals.
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);

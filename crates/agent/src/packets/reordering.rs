@@ -2,10 +2,10 @@
 //! Measures how each flow's first transmissions are reordered (RFC 4737, RFC 5236): in the run, in windows of send
 //! time, and around path changes.
 //!
-//! The run, each window and each route change is a scope. The packets of a scope form a separate sequence, numbered
-//! from 0 in send order. Each scope has a meter, which measures arrivals as they happen. Packets are not stored. A
-//! scope is complete when a packet sent after the scope's end is settled. Packets are settled in send order, so all
-//! packets of the scope are settled before.
+//! The run is a scope, and so is each window and each route change. The packets of a scope form a separate sequence,
+//! numbered from 0 in send order. Each scope has a meter, which measures arrivals as they happen. Packets are not
+//! stored. A scope is complete when a packet sent after the scope's end is settled. Packets are settled in send order,
+//! so all packets of the scope are settled before.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -21,7 +21,7 @@ const WHOLE: u8 = 0;
 const WINDOW: u8 = 1;
 const CHANGE: u8 = 2;
 
-/// The measurement of all flows.
+/// The reordering measurement of all flows.
 pub struct Reordering {
     flows: Vec<Sequence>,
     rows: Rows<ReorderingRow>,
@@ -153,7 +153,8 @@ impl Reordering {
         })
     }
 
-    /// Begins to measure a new flow, which is a connection between the hosts of the flow `like`.
+    /// Begins to measure a new flow. It is a connection between the same hosts as the flow `like`, and has the same
+    /// settings.
     pub fn open(&mut self, like: usize) {
         let Sequence { settings, window_ns, changes_ns, .. } = &self.flows[like];
         let sequence = Sequence::empty(*settings, *window_ns, changes_ns.clone());

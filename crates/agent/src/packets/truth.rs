@@ -6,10 +6,10 @@
 //! `ip_select_ident` in include/net/ip.h. This function shows why the IP identification distinguishes the packets of a
 //! connection.
 //!
-//! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in send
-//! order: a packet waits until all earlier packets are settled. Memory contains only the packets from the oldest
-//! unsettled packet on. When a retransmission is passed on, all earlier copies of its bytes are settled. These copies
-//! decide whether the retransmission is spurious.
+//! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in the
+//! order in which they were sent. A packet therefore waits until all earlier packets are settled. Memory contains only
+//! the packets from the oldest unsettled packet on. When a retransmission is passed on, all earlier copies of its bytes
+//! are settled. These copies decide whether the retransmission is spurious.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
@@ -63,13 +63,13 @@ pub struct Packet {
     pub is_retransmission: bool,
     /// Whether all bytes of a retransmission also arrived in earlier packets.
     pub is_spurious: Option<bool>,
-    /// The reordering extent in the sequence of all packets of this direction. Retransmissions and segments without
-    /// payload are part of this sequence, and may overtake the packet. None means not late.
+    /// The reordering extent of the packet, measured over all packets of this direction. Retransmissions and segments
+    /// without payload are part of this sequence, and may overtake the packet. None means not late.
     pub extent_pkts: Option<u32>,
 }
 
-/// The state of a packet until it is passed on. The size is one cache line. A larger struct would displace the guest's
-/// data from the processor's cache, because all packets in flight are often traversed.
+/// The state of a packet until it is passed on. The size is one cache line. All packets in flight are traversed often,
+/// so a larger struct would displace the guest's data from the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
@@ -157,7 +157,7 @@ pub struct Stream {
     first: u32,
     /// The last packet sent with each IP identification.
     last_with_id: LastWithId,
-    /// The wire value and offset of the furthest packet, from which the next number is unwrapped.
+    /// The wire value and the offset of the furthest packet. The next number is unwrapped relative to them.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
     /// The end of the data sent so far.
@@ -184,7 +184,7 @@ const NONE: u32 = u32::MAX;
 /// The last packet number for each value of the low bits of the IP identification. The number of entries is a power of
 /// two. An entry has 4 bytes. There are at least as many entries as packets in flight. A connection increments its IP
 /// identification with each packet, so packets in flight seldom share an entry. One entry per possible identification
-/// would take 256 KiB per stream. Each page of this memory would cost 40 us at its first use. The table would also
+/// would take 256 KiB per stream. The first use of each page of this memory would take 40 us. The table would also
 /// displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
@@ -250,7 +250,8 @@ impl Stream {
         }
     }
 
-    /// Records that a packet left its host. Returns the number of a first transmission among the first transmissions.
+    /// Records that a packet left its host. Returns the packet's number among the flow direction's first transmissions,
+    /// or None for other packets.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();

@@ -126,7 +126,7 @@ fn failed(what: &str, path: &Path, source: io::Error) -> Error {
     Error::Kernel { attempt: format!("{what} {}", path.display()), source }
 }
 
-/// Returns the names of the directory entries for which `wanted` is true, as text for a hint.
+/// Returns the names in a directory for which `wanted` is true, as text for a hint.
 fn names(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Result<String> {
     let names = entries(directory)?.into_iter().filter(|name| wanted(&directory.join(name)));
     Ok(names.collect::<Vec<_>>().join(", "))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The environment of a user program: a host's namespace, a separate root ([`crate::programs::root`]), and the
+//! What a user program sees and may do: the namespace of its host, a separate root ([`crate::programs::root`]), and the
 //! capabilities that a server needs.
 
 use crate::base::error::{Error, Result};

@@ -26,8 +26,8 @@ pub struct Root {
 }
 
 impl Root {
-    /// Mounts a program's root at /programs/`name`. `host_dir` is a directory of the user's machine, as a path of the
-    /// guest's hostfs. `hosts` is the text of the program's /etc/hosts.
+    /// Mounts a program's root at /programs/`name`. `host_dir` is a directory of the user's machine, in the form of a
+    /// path that hostfs can mount. `hosts` is the text of the program's /etc/hosts.
     pub fn make(name: &str, host_dir: &str, storage_bytes: u64, hosts: &str) -> Result<Self> {
         let path = Path::new("/programs").join(name);
         make_dir(&path)?;

@@ -64,7 +64,7 @@ impl Shell {
         .map(|_| ())
     }
 
-    /// Ends a program that still runs at the run's end, and returns an error.
+    /// Ends a program that still runs when the run ends, and returns an error.
     pub fn end_with_run(&self, clock: Clock) -> Result<()> {
         if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
             // SAFETY: this is a plain system call.

@@ -53,7 +53,7 @@ pub struct Player<'a> {
     flows: Flows,
     /// Whether each transfer's last sample was taken, after its end.
     looked_last: Vec<bool>,
-    /// The flows whose end the run waits for, each with its end time.
+    /// The flows whose end the run waits for, each with its end time or None.
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
@@ -110,7 +110,7 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Starts the threads of the flows.
+    /// Starts the threads that run the flows.
     pub fn start_flows(&mut self) -> Result<()> {
         self.flows.start(&self.context)
     }
@@ -173,7 +173,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Returns the tasks known at the start: the first of each repeated task, the first event, and the stops of flows.
+    /// Returns the tasks that are known at the start of the run: the first occurrence of each repeated task, the first
+    /// event, and the stops of flows.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));

@@ -29,7 +29,7 @@ pub struct Table {
 /// The first bytes of each file.
 pub const MAGIC: &[u8; 8] = b"LEOWARP1";
 
-/// A type with one value that means "missing" in a record.
+/// A type in which one value means "missing" in a record.
 pub trait Missing {
     /// The "missing" value: the minimum of a signed type, the maximum of an unsigned type, or NaN.
     const MISSING: Self;

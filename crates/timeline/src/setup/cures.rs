@@ -38,7 +38,7 @@ pub struct EndMarker {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// The time from the route change to the notice. A negative value means that the notice precedes the change.
+    /// The time from the route change to the notice. A negative value means that the notice is sent before the change.
     pub delay_ns: i64,
     /// The share of lost notices, 0 to 1.
     pub loss_ratio: f64,
@@ -93,7 +93,8 @@ pub enum MoveQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// The size of the buffer for each direction of a link. A frame takes its own bytes and the link's overhead.
+    /// The number of bytes that the buffer can hold, for each direction of a link. A frame takes its own bytes and the
+    /// link's overhead.
     pub buffer_bytes: u32,
     /// The fate of packets when the buffer is full.
     pub full: HoldFull,

@@ -183,7 +183,7 @@ pub enum Discipline {
 pub enum OnDown {
     /// The link's packets arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// The link's packets are lost, and so are packets that are routed to the link while it is down.
+    /// Packets on the link are lost. Packets that are routed to the link while it is down are also lost.
     Drop,
 }
 
@@ -191,8 +191,8 @@ pub enum OnDown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// The packets that wait for the serialiser. netem also counts packets in flight, so the agent adds their number to
-    /// netem's limit.
+    /// The packets that wait for the serialiser. netem also counts packets in flight, so the agent raises netem's limit
+    /// by the number of such packets.
     #[default]
     Waiting,
     /// The packets that wait for the serialiser, and the packets in flight. netem itself counts in this way.
@@ -208,8 +208,8 @@ pub struct Direction {
     /// Whether packets stay in order even if the delay falls. If false, a packet with a smaller delay overtakes earlier
     /// packets.
     pub in_order: bool,
-    /// The length of the probe packets that measured the delay. The measured delay includes the transmission time of
-    /// one probe packet.
+    /// The length of the probe packets with which the delay was measured. The measured delay includes the transmission
+    /// time of one probe packet.
     pub probe_bytes: u32,
     /// The number of capacity rows of the direction in `tables.bin`. 0 means that events set the rate.
     pub capacity_rows: usize,

@@ -27,8 +27,8 @@ pub struct Observe {
     pub around_changes_ns: (i64, i64),
     /// The packets that are stored.
     pub packets: Packets,
-    /// The intervals of send time in which packets are stored. Only for `changes`. The intervals are sorted, disjoint
-    /// and half-open.
+    /// The intervals of send time in which packets are stored, if `packets` is `changes`. The intervals are sorted,
+    /// disjoint and half-open.
     pub windows_ns: Vec<(i64, i64)>,
     /// The ends of the first flow that get a pcapng file.
     pub pcap: Pcap,

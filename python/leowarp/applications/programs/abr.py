@@ -21,8 +21,8 @@ LEAST_BUFFER_S = 10.0
 """The maximum buffer, in seconds, at which BOLA chooses the lowest bit rate, and DYNAMIC chooses by throughput
 (dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""The additional buffer per bit rate, in seconds. From 10 s plus 2 s per bit rate on, BOLA chooses the highest bit rate
-(dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+"""The seconds of buffer that are added for each bit rate. From 10 s plus 2 s per bit rate on, BOLA chooses the highest
+bit rate (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
@@ -94,7 +94,8 @@ class Bola:
 
 class Dynamic:
     """A rule that first chooses by throughput. It changes to BOLA when the buffer has at least 10 s, unless BOLA's bit
-    rate is lower. It changes back to throughput when the buffer has less than 10 s and BOLA's bit rate is lower."""
+    rate is lower. It changes back to throughput when the buffer has less than 10 s, if BOLA's bit rate is the lower
+    one."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False

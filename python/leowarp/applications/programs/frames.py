@@ -21,8 +21,8 @@ PAYLOAD_BYTES = 1200
 ASK = struct.Struct("!4sIII")
 """The fields of a request: magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")
-"""The fields of a packet's header: magic, frame number, packet number in the frame, number of packets in the frame,
-sending time, length of the frame."""
+"""The fields of a packet's header: magic, frame number, number of the packet within the frame, number of packets in the
+frame, sending time, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0

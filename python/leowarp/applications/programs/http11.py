@@ -38,8 +38,8 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request whose answer is arriving, on a connection that several requests share. `kept` is None if the body is
-    discarded."""
+    """A request on a connection that several requests share. Its answer has not completely arrived yet. `kept` is None
+    if the body is discarded."""
 
     request_ns: int
     done: asyncio.Future[Fetched]

@@ -69,7 +69,8 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
     Raises
     ------
     ConnectionError
-        If the block uses HPACK features that this function does not decode. The block comes from another client.
+        If the block uses HPACK features that this function does not decode. In this case, another client encoded the
+        block.
     """
     place = 0
 

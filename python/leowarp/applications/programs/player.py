@@ -131,7 +131,7 @@ class _Player:
             await self._sleep(over_ns - now_ns())
 
     def _first_live(self, start_ns: int) -> int:
-        """Return the number of the last segment that begins at least `latency_s` behind the live edge."""
+        """Return the number of the last segment that began at least `latency_s` ago."""
         behind_ns = now_ns() - start_ns - self._latency_ns
         return self._manifest.first + max(0, behind_ns // self._manifest.segment_ns)
 

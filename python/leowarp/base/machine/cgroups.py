@@ -20,7 +20,8 @@ def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
     """Return the number of bytes that the process may still use, or None if there is no limit. The number is the
     smallest remainder under the limits of the process's group and the group's parents.
 
-    proc, root: The file that lists the process's groups, and the directory where the control groups are mounted.
+    proc, root: The file that lists the control groups of the process, and the directory where control groups are
+        mounted.
     """
     left = []
     for directory in _directories("memory", proc, root):

@@ -149,8 +149,8 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     """Return the rows of a density. Few values have one row each. Otherwise a row has a range of values, twice as wide
     as the range before.
 
-    values, counts: sequences of int. The displacements or buffer occupancies, and the number of packets with each
-        value.
+    values, counts: sequences of int. `values` has the displacements or buffer occupancies, and `counts` has the number
+        of packets with each of them.
     total: The number of packets to which the shares are relative.
     rows: The maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0.

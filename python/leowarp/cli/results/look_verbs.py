@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-The verbs call the same functions on the same plan as a run does before its guest boots. The output of the verbs equals
-the content of a run directory.
+The verbs call the same functions on the same plan as a run does before its guest boots. The verbs print what a run
+directory would contain.
 """
 
 from __future__ import annotations

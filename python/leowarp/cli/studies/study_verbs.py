@@ -224,7 +224,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
     """Return the value for the argument `progress` of `run_study`. For JSON, it is a callable. For the other kinds, it
-    says whether a display is shown."""
+    is a bool that says whether the progress is displayed."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

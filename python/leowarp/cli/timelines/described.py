@@ -36,7 +36,7 @@ def measurements(
 
     format: The word "auto", or the name of the program that wrote the file.
     interval_ns: The interval between two lines, for formats that do not contain it.
-    capacity: The file with the path's capacity, which belongs to the file of delays.
+    capacity: The file with the path's capacity, if `path` is a file of delays.
     Raises ScenarioError or TraceError if the path contains no measurement, or if a file is not in its format. The
         message names file and line number.
     """
@@ -60,7 +60,7 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    """Return the measured path in a plan, or the plan's access link, as a measurement.
+    """Return the plan's measured path or access link as a measurement.
 
     For an access link, the timeline is sampled from gateway to terminal (down) and from terminal to gateway (up).
     """

@@ -36,8 +36,8 @@ class Child:
     returncode: The exit status of the program, or the negative number of the signal that ended it. The exit status is
         set once the process is reaped.
     rusage: The resources that the process used. The resources are set once the process is reaped. `ru_maxrss` is the
-        process's largest resident size in KiB, as counted by the host's kernel. A size below the launcher's own 10 MiB
-        is reported as 10 MiB.
+        process's largest resident size in KiB, as counted by the host's kernel. If the size is below the launcher's 10
+        MiB, the value is 10 MiB.
     Raises HostError if the host does not allow to start the process.
     """
 

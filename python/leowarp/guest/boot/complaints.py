@@ -39,7 +39,7 @@ class Complaint:
     text: The further text of a WARNING. The text may be empty.
     caller: The first function of a module in the call trace. None means that the trace names no module.
     boot_ns: The time since boot when the kernel first printed a complaint of this kind.
-    count: The number of times that the kernel printed a complaint of this kind. Most places in the kernel warn only
+    count: The number of times that the kernel printed a complaint of this kind. Most kernel warnings are printed only
         once per boot.
     """
 
@@ -120,7 +120,7 @@ class Complaints:
         self._key, self._is_next = key, True
 
     def _go_on(self, text: str, boot_ns: int) -> None:
-        """Process a line that follows the headline: the text of a WARNING, or a line of its call trace."""
+        """Process a line after the headline. It may be the text of a WARNING, or a line of its call trace."""
         key = self._key
         assert key is not None
         complaint = self._found[key]

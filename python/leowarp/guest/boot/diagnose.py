@@ -141,7 +141,7 @@ class Words:
     console_file: The file with the guest's complete output. None means that the file's directory will be removed.
     work: The guest's directory.
     modules: The names of the user's modules in the guest's kernel.
-    complaints: The earlier complaints of the guest's kernel (module `complaints`), one sentence each.
+    complaints: What the guest's kernel complained about earlier (module `complaints`), one sentence each.
     """
 
     console: str
@@ -154,8 +154,8 @@ class Words:
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
     """Return the error that explains the end of a guest, or None if the guest ended well.
 
-    The explanation comes from the agent's own error. Without an error of the agent, the explanation comes from the
-    console. If the console gives no reason, the explanation comes from the exit status.
+    If the agent reported an error, this error is the explanation. Without an error of the agent, the explanation comes
+    from the console. If the console gives no reason, the explanation comes from the exit status.
 
     returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
     agent_error: The agent's own `{"error": ..., "hint": ...}`. None means that the agent reported no error.
@@ -212,7 +212,8 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 
     error: HostError or GuestError.
     message, hint: The text of the error, and its remedy.
-    words: The last output of the guest. The function checks the free space of the file system of `words.work`.
+    words: The last output of the guest, and its directory. The function checks the free space of the file system of
+        `words.work`.
     """
     if free_space_bytes(words.work) < MIB:
         return HostError(
@@ -226,7 +227,7 @@ def with_last_words(message: str, words: Words) -> str:
     """Return the message, followed by the kernel's first complaint, the guest's last lines, and the name of the file
     with all lines.
 
-    Returns: Several lines if the guest printed any lines meant for people.
+    Returns: A text of several lines if the guest printed lines that are meant for people.
     """
     # Only the kernel's first complaint is named, because it may have caused the later complaints.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""

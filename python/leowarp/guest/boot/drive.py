@@ -364,9 +364,9 @@ class Watched:
     def ending(self, spent: Spent) -> dict:
         """Return the content of the guest's `end.json` as a dict.
 
-        Raises LeowarpError if the guest did not end well. The error is the agent's own, or an error that explains the
-        console's text and the exit status. If neither the console nor the exit status shows an error, the message gives
-        the virtual time that the guest reached.
+        Raises LeowarpError if the guest did not end well. The error is the one that the agent reported, or one that
+        explains the console output and exit status. If neither the console nor the exit status shows an error, the
+        message gives the virtual time that the guest reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)

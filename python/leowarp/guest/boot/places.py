@@ -2,7 +2,7 @@
 """Finds where in its code the guest's kernel was, from its output: registers, call traces, loaded modules.
 
 The formats are from Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output names
-all functions, because it contains symbols from kallsyms.
+every function, because the kernel takes the symbols from kallsyms.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 # the names of copies.
 SYMBOL = r"(?P<function>\w+)[\w.]*\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)[^\]]*\])?"
 CALL = re.compile(rf"\[<[0-9a-f]+>\] (?:\? )?{SYMBOL}")
-"""A line of a call trace. A "?" marks an address that was found on the stack and may remain from an earlier call."""
+"""A line of a call trace. A "?" marks an address that was found on the stack, but may be left over from an earlier
+call."""
 
 _REGISTER = re.compile(rf"\bRIP: [0-9a-f]+:(?:{SYMBOL}|(?P<address>0x[0-9a-f]+))?")
 # Format of BUG() in asm-generic, which User Mode Linux uses.
@@ -60,7 +61,8 @@ class Fault:
 
 
 def with_loaded(modules: Sequence[str]) -> str:
-    """Return the user's loaded modules as text that ends a sentence. The text is empty if no modules are loaded.
+    """Return the names of the user's loaded modules, as the end of a sentence. The text is empty if no modules are
+    loaded.
 
     >>> with_loaded(["mine", "yours"])
     ', with the modules mine and yours loaded'

@@ -17,7 +17,7 @@ from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
 """The maximum number of samples of a stuck kernel's instruction pointer. Sampling stops at the first instruction in a
-module. If a loop spends 1 % of its time in a kernel module, 500 samples find this module with a probability of 99 %."""
+module. If a loop spends 1 % of its time in a module, 500 samples find the module with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """The maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
@@ -187,7 +187,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
-    """Return the message and hint about a guest whose kernel is in an endless loop.
+    """Return the message and the hint for the error about a guest whose kernel is in an endless loop.
 
     fault: The position of the kernel. None means that the kernel did not print its position.
     modules: The names of the user's modules in the kernel.

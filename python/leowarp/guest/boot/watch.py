@@ -89,8 +89,8 @@ class GuestMemory:
 class Usage:
     """The processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
 
-    A guest's processes are children of the kernel program. The kernel program waits only for children that end before
-    the kernel program ends. `wait4` on the kernel program does not count the time of children that end later.
+    A guest's processes are children of the kernel program. The kernel program can wait only for children that end
+    before it does. `wait4` on the kernel program does not count the time of children that end later.
 
     main_s, reaped_s: The processor time of the kernel program, and of the processes that it waited for, at the last
         sample.
@@ -126,8 +126,8 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Return the processor time that `wait4` does not count for a kernel program. The time is the time of processes
-        for which the program did not wait, up to their last sample.
+        """Return the processor time that `wait4` does not count for a kernel program. It is the time of processes for
+        which the program did not wait, as far as it was sampled.
 
         Call this method after the program has ended and before it is reaped.
         """
@@ -142,7 +142,8 @@ class Usage:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the processes whose parent is this process' main thread. The list is empty if the process has ended."""
+    """Return the ids of the processes that are children of the main thread of process `pid`. The list is empty if the
+    process has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):

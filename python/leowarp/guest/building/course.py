@@ -2,7 +2,7 @@
 """Estimates the progress of a kernel build from its output: the number of steps, and their share of the total time.
 
 Compiling a file in `net/` takes several times as long as a file in `lib/`, and making an archive takes almost no time.
-A curve measured by `bench/kernel_build.py` gives the share of the total time for each number of steps.
+`bench/kernel_build.py` measured the share of the total time that each number of steps takes.
 """
 
 import os

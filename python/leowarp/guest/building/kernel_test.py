@@ -82,8 +82,8 @@ purposes = ["scenario"]
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """Return a recipe, a tarball with a tiny tree, and an empty cache. `workshop(line)` adds a line to the build
-    script."""
+    """Make a recipe, a tarball with a tiny tree, and an empty cache. The function `workshop(line)` adds a line to the
+    build script."""
     guest = tmp_path / "guest"
     for name in PARTS:
         (guest / name).parent.mkdir(parents=True, exist_ok=True)

@@ -339,8 +339,8 @@ def remembered_sha256(path: Path) -> str:
 
 
 def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
-    """Return the values of `facts`, which are functions of a large file. A value is computed again only if the file's
-    size or modification time changes."""
+    """Return the result of each function in `facts` for a large file, from a cache if possible. A value is computed
+    again only if the file's size or modification time changes."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]

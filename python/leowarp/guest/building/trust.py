@@ -71,8 +71,8 @@ class Code:
 
     path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code. None means that the user typed the name or passed it in a call.
-    commands: The commands of a flow of kind program, with all their files. None means other code. If there are
-        commands, `path` is the client's program.
+    commands: The commands of a flow of kind program, with all their files. None means other code. For a flow's
+        commands, `path` is the program of the client.
     """
 
     key: str
@@ -219,7 +219,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """Return the identity of each flow's commands in a scenario of leowarp, for flows of kind program."""
+    """Return the identities of the commands in a scenario of leowarp, one for each flow of kind program."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits for clients of `leowarp live`: how many may connect, and how long a request may take.
 
-The number of clients is checked before a client is accepted. Clients above the limit wait in the queue of the listening
-socket.
+The number of clients is checked before a client is accepted. Clients above the limit are not accepted, and wait in the
+queue of the listening socket.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ LEAST_DESCRIPTORS = 128
 connections."""
 _SELECT_MOST = 1024  # FD_SETSIZE of select(2)
 RESERVE = 64
-"""The number of descriptors reserved for the guest's files, name lookups, and watching the guest's processes."""
+"""The number of descriptors that are kept free for the guest's files, for name lookups, and to watch the guest's
+processes."""
 _PAUSE_S = 0.05
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -57,7 +58,7 @@ def check_room(doors: int) -> None:
 
 @dataclass
 class Tally:
-    """The clients that reached a limit.
+    """Counts the clients that reached a limit.
 
     late: The number of clients that were cut off because they had not sent a destination within `REQUEST_NS`.
     waited: The number of clients that were accepted late because no descriptor was free.
@@ -90,8 +91,8 @@ class Late(Exception):
 
 
 class Slot:
-    """A client's share of the limit of its door. The client holds the slot from just before it is accepted until all
-    its sockets and tasks are closed.
+    """One of the places that a door has for clients. One client takes it. The client holds the slot from just before it
+    is accepted until all its sockets and tasks are closed.
 
     The client's tasks, connections and streams are holders of the slot, each until it ends.
     """

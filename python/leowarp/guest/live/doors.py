@@ -89,8 +89,8 @@ class NotAllowed(Exception):
 
 
 class Unanswered(Exception):
-    """The destination accepts no connection. `is_refused` says whether the destination refused the connection. If not,
-    the destination did not answer."""
+    """The destination does not accept the connection. `is_refused` says whether the destination refused the connection.
+    If not, the destination did not answer."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)

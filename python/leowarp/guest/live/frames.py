@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 FRAME = struct.Struct("<IIq")
-"""The fields of a frame: kind, number of a connection or a stream, value."""
+"""The fields of a frame: its kind, the number of its connection or stream, and a value."""
 WINDOW_BYTES = 128 << 10
 """The maximum number of bytes in flight between host and guest per stream and direction. At 512 Mbit/s, this number of
 bytes is sent in two steps of the clock (2 ms). With a larger limit, an outside program could write far ahead of the

@@ -29,7 +29,7 @@ DISK_NEEDED_BYTES = 64 * MIB
 class Check:
     """A requirement, met or not.
 
-    found, needed: The value found on this machine, and the required value.
+    found, needed: The value on this machine, and the value that is required.
     mend: The remedy, which says what to type or to change if the requirement is not met.
     """
 

@@ -20,8 +20,8 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 AWAKE = frozenset("RDT")
 """The states of a thread (proc(5)) that does not sleep voluntarily. The thread runs or is ready to run, waits for the
-disk, or is stopped by a signal. State `t`, stopped by its tracer, is not in the set. A guest's process in this state
-waits for the guest's kernel."""
+disk, or is stopped by a signal. State `t`, stopped by its tracer, is not in the set. A process of the guest in state
+`t` waits for the guest's kernel."""
 
 LONGEST_STEP_S = 1.0
 """The longest sleep, in s, that counts between two samples. If samples are further apart, the sampling process itself

@@ -17,7 +17,7 @@ MOST_SAID_BYTES = 8 << 20
 """The limit of a program's output in bytes, far above the length of a version line or a configuration. A program that
 prints more is ended."""
 MOST_S = 20.0
-"""The limit of a program's own time (`OwnTime`) in s. A limit in real time would also end correct programs on a busy
+"""The limit of a program's own time (`OwnTime`) in s. A limit in real time could end a correct program on a busy
 machine."""
 
 

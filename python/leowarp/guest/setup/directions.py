@@ -24,7 +24,7 @@ ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""The loss value at which all packets are lost. Smaller loss values are probabilities in units of 2^-32, which the
+"""If `loss` has this value, all packets are lost. Smaller loss values are probabilities in units of 2^-32, which the
 guest compares with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
@@ -33,7 +33,7 @@ _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
 
 @dataclass(frozen=True)
 class Directions:
-    """The settings that the timeline makes for link directions.
+    """The tables and queueing disciplines that the timeline sets for the directions of links.
 
     capacity_rows, channel_rows: int64 (directions,). The number of rows of each direction's tables.
     rows: structured, dtype `ROW`. The rows of all tables, ordered by direction. Within a direction, the capacity comes
@@ -73,7 +73,7 @@ class Directions:
         return directions
 
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
-        """Return the entry `directions` of a link, or None if both directions have only defaults.
+        """Return the value of `directions` for a link, or None if both directions have only defaults.
 
         in_order: Whether packets keep their order. None means that the timeline has no column for it, as in older runs.
         probe_bytes: The IP length of the probes that measured the delays. The delays include the probes' transmission

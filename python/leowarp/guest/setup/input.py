@@ -32,8 +32,8 @@ EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), 
 # Kinds of events, numbered as in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
-"""The version of the input's format. The agent rejects other versions, because kernel image and library may come from
-different installations."""
+"""The version of the input's format. The kernel image and the library may come from different installations, so the
+agent rejects other versions."""
 NONE = 0xFFFFFFFF
 """The value for no direction, no path or no change. The value is the largest u32, as in the guest's records
 (design/interfaces.md, section 4)."""
@@ -472,8 +472,8 @@ def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     Each period surrounds a route change: it begins `observe.packets_before` before the change and ends
     `observe.packets_after` after it. Periods that overlap or touch are merged.
 
-    Returns: list of [int, int]. Periods are cut at the run's start and end. The list is empty if only late, lost and
-        repeated packets are stored.
+    Returns: list of [int, int]. Periods that exceed the run are cut at its start or end. The list is empty if only
+        late, lost and repeated packets are stored.
     """
     if plan.observe.packets == "none":
         return []

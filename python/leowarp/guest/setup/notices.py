@@ -16,7 +16,7 @@ def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, i
     """Return the false notices of a run, sorted by time.
 
     plan: The plan. Each end of its flows gets notices about the other end.
-    host_numbers: The host numbers by the node name of the host.
+    host_numbers: The number of each host, keyed by the name of its node.
     Returns: list of (int, int, int). Each entry has the notice's time in the run in ns, the host that gets the notice,
         and the destination of this host's packets. The times of each pair of hosts form a Poisson process with mean
         interval `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the user's kernel modules against the guest kernel, and caches them by their content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive takes 9 MB, and
-contains kernel headers, kbuild and the list of exported symbols. When the first module is compiled, leowarp unpacks the
-archive into the cache. The archive also contains the flags of the kernel's compiler and the script compile.sh, which
-compiles a module.
+A kernel build writes `module-tree.tar.xz` into the kernel's directory (guest/module/pack.sh). The archive takes 9 MB,
+and contains kernel headers, kbuild and the list of exported symbols. When the first module is compiled, leowarp unpacks
+the archive into the cache. The archive also contains the flags of the kernel's compiler and the script compile.sh,
+which compiles a module.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ packets are held.
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
 The three components have separate random streams (`access.capacity.<way>`, `access.wander.<way>`,
-`access.modulation.<way>`). How they share the variance of LeoCC's public trace is an assumption
+`access.modulation.<way>`). It is an assumption how much of the variance of LeoCC's public trace belongs to each
 (docs/guides/access-links.md).
 """
 
@@ -33,8 +33,8 @@ _CUT = 2.0
 
 
 def median_bps(access: Access, way: str, seed: int) -> int:
-    """Return the median capacity of the run. With a schedule, it is the sampled result of a capacity test at the run's
-    time of day.
+    """Return the median capacity of the run. If there is a schedule, the median is the sampled result of a capacity
+    test at the run's time of day.
 
     With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
     all hours, half of the tests are above the schedule's median. The worst and the best of `_TESTS` tests are its
@@ -120,8 +120,8 @@ def capacity_rows(
     The table has a row at each time at which a component changes.
 
     begin_ns, levels_bps: The beginning and level of each slot, arrays of shape (n,).
-    held_ns: The beginnings and ends of the intervals in which nothing is sent, ascending and disjoint, two arrays of
-        shape (k,).
+    held_ns: Two arrays of shape (k,) with the beginnings and the ends of the intervals in which nothing is sent. The
+        intervals are ascending and disjoint.
     Returns: The table as int64 arrays of shape (m,). The first time is 0, adjacent rows differ, and the rate is 0 while
         packets are held.
     """
@@ -147,7 +147,7 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     """Return a Gauss-Markov process, the logarithm of a factor. Its correlation is exp(-t / wander_time).
 
     A first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation at its steps, for any
-    step length. In LeoCC's trace, about half of the variance within a slot decorrelates within 100 ms. Scheduling
+    step length. In LeoCC's trace, about half of the variance within a slot is uncorrelated after 100 ms. Scheduling
     causes this half, so it is modelled as jitter instead.
     """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)

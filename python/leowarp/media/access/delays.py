@@ -24,9 +24,9 @@ from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
-"""The shape (order) of the Erlang distribution of downlink jitter. In LeoCC's public trace, delays above each slot's
-minimum have a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3, the standard deviation is 1.3 ms. With
-an exponential distribution, it would be 2.2 ms."""
+"""The shape (order) of the Erlang distribution of downlink jitter. In LeoCC's public trace, the delay minus the slot's
+minimum has a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3, the standard deviation is 1.3 ms. With an
+exponential distribution, it would be 2.2 ms."""
 
 
 def channel_rows(
@@ -38,8 +38,8 @@ def channel_rows(
     drawn: The outages and spikes that were sampled.
     seed: The ``run.seed``. The jitter uses the stream ``access.jitter.<way>``.
     Returns t_ns, delay_ns: The int64 arrays of shape (m,). The first time is 0, and adjacent rows differ.
-    Returns loss_ratio: A float64 array of shape (m,): 1 during an outage or a burst, the residual loss elsewhere (0
-        with bursts).
+    Returns loss_ratio: A float64 array of shape (m,). The value is 1 during an outage or a burst. Otherwise it is the
+        residual loss, or 0 if bursts are simulated.
     """
     jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns, slots.begin_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
@@ -83,8 +83,9 @@ def jitter_rows(
 
     On the downlink, the number of frames of a step is geometrically distributed, and the step's value has an Erlang
     distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
-    to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. Each step lasts a whole number of frames.
-    With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both directions.
+    to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. The length of each step is a whole number
+    of frames. With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both
+    directions.
 
     slots_ns: The times at which the slots begin, int64 array of shape (n,).
     """
@@ -154,7 +155,8 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the times and values of the additional delay of handovers. It falls to 0 in equal steps of about a frame.
+    """Return the times and values of the additional delay of handovers. Each additional delay falls to 0 in equal
+    steps, which last about a frame.
 
     With ``access.handover = "hold"`` there is no additional delay. Times are ascending, because the scenario ensures
     that a handover is shorter than a period.

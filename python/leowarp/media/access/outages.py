@@ -2,7 +2,7 @@
 """The outages around reconfigurations. A packet whose transmission begins during an outage is lost, in either
 direction.
 
-Probes that are sent once per second always fall at the same phase of the second. If outages began exactly at the
+If probes are sent once per second, all are sent at the same phase of the second. If outages began exactly at the
 reconfiguration, pings on the whole second would either hit every outage or none. The middle of an outage has a
 triangular distribution over +-`outage_reach` around the reconfiguration. With an `outage_reach` of 1 s, outages are
 equally probable at every phase of the second.

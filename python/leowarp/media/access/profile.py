@@ -18,7 +18,7 @@ class Way:
     """The tables of one direction of the link, in the guest's format (design/interfaces.md, section 13).
 
     capacity_t_ns, rate_bps: The times and rates, int64 arrays of shape (n,). A rate is valid from its time until the
-        next time. The first time is 0. With rate 0, nothing is sent.
+        next time. The first time is 0. At rate 0, the link sends nothing.
     channel_t_ns, delay_ns: The times and delays, int64 arrays of shape (m,). A delay applies to packets whose
         transmission begins between its time and the next time. The first time is 0.
     loss_ratio: The probability of loss, 0 to 1, for the same packets as `delay_ns`, float64 array of shape (m,).

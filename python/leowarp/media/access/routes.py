@@ -89,7 +89,8 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 def _clocks(plan: Plan, access: Access) -> list[str]:
     """Return a warning if `access.clock` disagrees with the run's start from the constellation's epoch and `run.start`.
 
-    The list is empty without a file of elements, because satellites have no real positions and any date is accepted.
+    Without a file of elements, the list is empty. In this case, satellites have no real positions, so any date is
+    accepted.
     """
     sky = access.constellation
     if sky is None or sky.tle is None:
@@ -104,7 +105,8 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
-    """Return the minimum, maximum and time-weighted mean of the one-way base delay, and the number of route changes.
+    """Return the number of route changes, and the minimum, the maximum and the time-weighted mean of the one-way base
+    delay.
 
     duration_ns: The length of the run. A base delay is weighted by its time within the run.
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,

@@ -199,8 +199,8 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
 
 def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
-    """Return the number of the satellite that the scheduler chooses. Of several with the same elevation, it is the
-    first one.
+    """Return the number of the satellite that the scheduler chooses. If several satellites have the same elevation, the
+    first one is chosen.
 
     visible: The numbers of the satellites among which the scheduler chooses, int array of shape (v,).
     seen_deg: The elevation of each satellite in `visible`, from the terminal at the slot's beginning, float64 array of

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stations with an access link: their satellites, their reconfigurations, and the parts of the timeline that stay
-the same."""
+"""Tests stations with an access link: their satellites, their reconfigurations, and the parts of the timeline that must
+not change."""
 
 import dataclasses
 from itertools import pairwise

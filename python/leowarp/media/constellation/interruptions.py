@@ -3,8 +3,8 @@
 pointed.
 
 Each interruption is a time interval of one link, in both directions. With `lost`, a packet whose transmission begins in
-the interval is lost. With `buffered`, the link's capacity is 0 in the interval, so packets wait in the link's queue, up
-to its limit. With `old` (only for ground links), nodes get the entries of the new path when both of its ground links
+the interval is lost. With `buffered`, the link's capacity is 0 in the interval. Packets then wait in the link's queue,
+up to its limit. With `old` (only for ground links), nodes get the entries of the new path when both of its ground links
 are available. Until that time, packets take the old path.
 """
 

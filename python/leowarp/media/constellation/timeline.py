@@ -16,12 +16,14 @@ created when the key `rule` first includes it at a route update. Other keys say 
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
   their delays before the first node switches. Until the last node has switched, a packet may meet a node without an
   entry, or a routing loop.
-- ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. An unused link that
-  is out of range goes down at the second route update in this state (drain, source), or at the first (drop).
+- ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. With drop, an
+  unused link goes down at the first route update at which it is out of range. With drain and source, it goes down at
+  the second one.
 
-The delay of a link is set when a path begins to use the link, and at the delay updates 0, ``routing.link_interval``,
-and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate = "all"`` is costly. 648
-satellites within 3000 km have some 6,000 links at a time, and each link is a pair of network interfaces in the guest.
+The delay of a link is set when a path begins to use the link, and at each delay update: at 0,
+``routing.link_interval``, and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate
+= "all"`` is costly. 648 satellites within 3000 km have some 6,000 links at a time, and each link is a pair of network
+interfaces in the guest.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ TEARDOWN_AFTER_NS = 5_000_000_000
 ``time.Sleep(5 * time.Second)``)."""
 
 Codes = NDArray[np.int64]
-"""The links encoded as single numbers, ``a * nodes + b`` with a < b, sorted."""
+"""The links, each encoded as one number ``a * nodes + b`` with a < b, in ascending order."""
 
 
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
@@ -168,7 +170,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Add the paths of a route update."""
+        """Apply the paths of route update `k`, which comes at `t_ns`."""
         routes = self._routes
         # A switch that belongs to the last update may come after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -299,7 +301,7 @@ class _Delays:
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
-        """Store the links' present delays. Each link must have been passed to `changed` before."""
+        """Store the links' present delays. The caller must have passed each of these links to `changed` before."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)

@@ -56,8 +56,8 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Compute the received power, the codewords and their outcome on the last hop over the whole run. Equal plans give
-    equal results.
+    """Compute the received power, the codewords and their outcome on the last hop over the whole run. The result
+    depends only on the plan.
 
     A run directory contains neither power nor codewords, so `view.series.fading_of_run` recomputes them.
     """

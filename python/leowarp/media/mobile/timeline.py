@@ -85,7 +85,7 @@ def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int)
 
 
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
-    """Add paths and delays over the run. While there is no path, the routers at its ends have no next hop.
+    """Add paths and delays over the run. While a pair has no path, the routers next to its two hosts have no next hop.
 
     The delay is the first pair's path delay at each route update and each delay update.
     """

@@ -192,7 +192,7 @@ def routed(folder, keys="", below="", duration="300 s"):
 
 
 def forward_of(table):
-    """Return the delays between gateway and satellite, by direction and time."""
+    """Return the delays between gateway and satellite, as a dict of dicts keyed by direction and by time."""
     delays_ns = {}
     for row in of_kind(table, "delay"):
         if {row["a"], row["b"]} == {"gateway", "satellite"}:

@@ -46,8 +46,8 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Return the route updates of one ordered pair of stations, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64), `path` (tuple of node names from the source on, None = no path), `path_id`,
-        and `change_id`. An update holds until the next one. `change_id` is missing if the update keeps the path. The
-        result is cached and shared, and must not be modified.
+        and `change_id`. Each update is valid until the next one. `change_id` is missing if the update keeps the path.
+        The result is cached and shared, and must not be modified.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -194,7 +194,8 @@ def route_changes(
     The packets of all flows between two stations are counted together in time windows, whatever the cause of a delay or
     loss. `metrics/route_changes/causes.py` attributes each packet to a cause.
 
-    tables: The run's tables. Columns that need missing packets, drops, sockets or queues are null.
+    tables: The run's tables. A column is null if the tables that it needs (packets, drops, sockets or queues) are
+        missing.
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     attribution_ns: The longest time after a change in which packets, retransmissions and losses are attributed to it.
         The next change ends this time early.
@@ -290,7 +291,7 @@ def _left_behind(
     """Return the queues at the change on the links that only the old or only the new path uses.
 
     With the in-flight rule `drain`, packets on the new path overtake packets in the queues of the old links. A packet
-    can be late by at most the queueing time at the old links (docs/concepts/in-flight-rules.md).
+    can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of directions in a timeline: capacity, delay and loss of a link direction as functions of time. The tables
-of the whole run are computed before it starts.
+"""The tables in a timeline that give the capacity, delay and loss of each link direction over time. The tables of the
+whole run are computed before it starts.
 
 Measured paths, access links and mobile channels have these tables (design/interfaces.md, section 13).
 """

@@ -14,8 +14,8 @@ FEW_ROWS = 1 << 16
 """The number of rows below which a table always stays in memory."""
 
 MOST_ROWS = 1 << 22
-"""The limit on the rows of large tables in memory, over all runs (about 300 MB). The large tables of a single run may
-exceed the limit."""
+"""The large tables in memory may have this number of rows, over all runs (about 300 MB). The large tables of a single
+run may exceed the limit."""
 
 _held: list[tuple[weakref.ref[Any], str, int]] = []
 

@@ -54,7 +54,7 @@ class _Column:
         return _Column(values, missing, kind)
 
     def at(self, place: Place) -> Any:
-        """Return the values of some rows, with the type of a data frame."""
+        """Return the values of the rows at `place`, with the type that a data frame has."""
         values = self.values[place]
         if self.kind is None:
             return values

@@ -48,8 +48,8 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Return the rate in force, in bit/s. The arguments are the same as for `delay_ns`. nan means no rate limit, as
-        before a link's first rate event."""
+        """Return the rate in force, in bit/s. The arguments are the same as for `delay_ns`. nan means that there is no
+        rate limit, for example before the first rate event of a link."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
@@ -84,8 +84,8 @@ class LinkValues:
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
         """Return the bits that a direction can carry from each edge to the next.
 
-        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin is nan if the direction has no rate limit in
-        a part of it.
+        edges_ns: int64 array of shape (n + 1,), strictly increasing. The value of a bin is nan if the direction has no
+        rate limit in a part of the bin.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:

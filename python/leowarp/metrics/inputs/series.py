@@ -110,8 +110,8 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, and for each the share of weight strictly above it. The arguments and results are the
-    same as for `cdf`."""
+    """Return the distinct values, and the share of the total weight above each value (complementary CDF). The arguments
+    and results are the same as for `cdf`."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 

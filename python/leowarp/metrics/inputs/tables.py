@@ -86,8 +86,8 @@ class Tables:
     routes, timeline: `10-routes.parquet` and `20-timeline.parquet`, each up to the end of the run. The timeline lacks
         the rows of tables of directions, which are in `channels`.
     channels: The tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
-    directions: tuple of (a, b, kind). The index of an entry is the direction's number. Packets go from node `a` to node
-        `b` over a link of this kind.
+    directions: tuple of (a, b, kind). The entry at index n describes direction n. Packets go from node `a` to node `b`
+        over a link of this kind.
     hosts: The host name for each host number in `counters`.
     missing: frozenset of str. The tables that the run does not have.
     virtual_ns: The end of the run on its own clock, as the guest reports it. None means an older run, which always
@@ -190,9 +190,9 @@ class Tables:
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Return the directed links of a path between two stations, from the source on.
 
-        Access links of the stations at both ends are included, although a path contains only the station and not the
-        router behind it. On an access link, the result follows the routing tables, because the satellite in the path is
-        not a node of the network.
+        The access links at both ends are included, although the path does not name the routers behind the stations. On
+        an access link, the result follows the routing tables, because the satellite in the path is not a node of the
+        network.
         """
         if path is None:
             return []
@@ -276,7 +276,8 @@ class Tables:
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """The sorted instants in ns at which nodes got new routes to each host. The key is the name of the host's node.
+        """For each host, the instants in ns at which nodes got new routes to it, in ascending order. The key is the
+        name of the host's node.
 
         Withdrawn routes are not included, because they belong to a link that goes down.
         """

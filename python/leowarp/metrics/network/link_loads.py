@@ -3,11 +3,11 @@
 
 A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). The load over time is computed
 from the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the path that is
-in force at this time. Links behind a drop do not count the packet (table `drops`). A packet is counted too early by its
-travel time from its source to the link, about a tenth of a second. A packet in the queue of a full link is counted
-before its transmission, so a step may exceed the rate. Over a whole run, the sums equal the totals in `linktotals`,
-except for two kinds of packets. Packets sent shortly before a route change may take another path, and some packets
-belong to no flow.
+in force at this time. If a link drops a packet, the links after it do not count the packet (table `drops`). A packet is
+counted too early by its travel time from its source to the link, about a tenth of a second. A packet in the queue of a
+full link is counted before its transmission, so a step may exceed the rate. Over a whole run, the sums equal the totals
+in `linktotals`, except for two kinds of packets. Packets sent shortly before a route change may take another path, and
+some packets belong to no flow.
 """
 
 from __future__ import annotations

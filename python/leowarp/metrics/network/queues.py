@@ -23,8 +23,8 @@ DROP_STEMS = ("queue", "loss", "down")
 
 
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    """Return the queue of a direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to
-    `end_ns`.
+    """Return the queue length of a direction over time as a step function from 0 to `end_ns`: `t_ns, queue_pkts,
+    queue_bytes, queue_max_pkts`.
 
     The trace has a row only for each change, so each value holds until the next row. The queue is empty at time 0.
 
@@ -52,7 +52,7 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield, for each link of each path of a pair, when the path was in force and how many packets were queued.
+    """For each link of each path of a pair, yield when the path was in force, and how many packets were queued.
 
     pair: (str, str). The source and destination station.
     grid_ns: int64 array. The instants at which queues are evaluated, ascending.
@@ -164,7 +164,8 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """Return when each link was up in both directions, as (from, until) in ns, from the timeline's `link` events."""
+    """Return the spans of time, as (from, until) in ns, in which each link was up in both directions. The source is the
+    timeline's `link` events."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:

@@ -90,8 +90,8 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Return the timeouts of a host, and the retransmissions that they cause. The result is empty if a counter is
-    missing.
+    """Return the number of timeouts of a host, and the number of retransmissions that they cause. The result is empty
+    if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Slow start after
     the timeout sends the other packets that the timer marks lost, and has its own counter (tcp_xmit_retransmit_queue,

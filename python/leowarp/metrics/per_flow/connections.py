@@ -21,7 +21,8 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
     plan: The plan, which may already contain the flows of the connections.
     connections: The value `Tables.connections`.
-    Returns: A plan for reading the trace, not for running. Without connections, the result is `plan` itself.
+    Returns: A plan with which the trace can be read. It is not meant to be run. Without connections, the result is
+        `plan` itself.
     """
     if not connections:
         return plan

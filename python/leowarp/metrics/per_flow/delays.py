@@ -4,9 +4,9 @@
 The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also records the exact minimum,
 maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number of delays and their mean, minimum
 and maximum are exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The
-bin of a quantile, and the quantile's rank within the bin, are exact. The value is estimated with the delays spread
-evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us.
-`error_ns` is its upper bound.
+bin of a quantile, and the quantile's rank within the bin, are exact. The value of the quantile is estimated as if the
+delays were spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the delay or
+8.192 us. `error_ns` is its upper bound.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """Return (minimum, maximum, sum) of the one-way delays in ns, by flow and direction, for the whole run."""
+    """Return (minimum, maximum, sum) of the one-way delays over the whole run in ns, keyed by flow and direction."""
     bins = tables.bins
     # Only the needed columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0

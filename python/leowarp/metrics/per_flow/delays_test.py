@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The distributions of delays computed from bins, compared with the packets that were counted."""
+"""Tests the distributions of delays that are computed from bins against the delays of the single packets."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ MS = 1_000_000
 
 @pytest.fixture(scope="module")
 def access(tmp_path_factory):
-    """A run that has the table `delays` but does not store all packets."""
+    """A run that has the table `delays`, but in which not all packets are stored."""
     path = syn.write_synthetic_access(tmp_path_factory.mktemp("access") / "run")
     packets = {flow: syn.data_packets(flow) for flow in syn.INTERVALS_NS}
     return with_delays(read_tables(path), packets), resolve(load(path / "00-plan.toml")), packets
@@ -36,7 +36,7 @@ def with_delays(tables, packets):
 
 
 def of(tables, delay_ns):
-    """Return the distribution of a flow's round trips whose packets have these delays."""
+    """Return the distribution of the round trips of a flow, whose packets have the delays `delay_ns`."""
     flow, nothing = 1, pd.Series([None], dtype="Int64")
     ends = {"rtt_min_ns": min, "rtt_max_ns": max, "rtt_sum_ns": sum}
     known = {name: [of(delay_ns)] if delay_ns else nothing for name, of in ends.items()}

@@ -43,9 +43,9 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
 
     from_ns, until_ns: The time span in which the packets were sent.
 
-    Retransmissions that arrived are excluded, and so are originals that begin with the same byte (Karn's algorithm, RFC
-    6298, section 3). Packets whose ACK was not stored are also excluded. An original is included if its retransmission
-    was lost or begins with another byte.
+    If a retransmission arrived, it is excluded, and so is the original that begins with the same byte (Karn's
+    algorithm, RFC 6298, section 3). Packets whose ACK was not stored are also excluded. An original is included if its
+    retransmission was lost or begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()

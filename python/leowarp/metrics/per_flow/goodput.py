@@ -51,8 +51,8 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 
 
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
-    """Return the goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. The frame has no rows with
-    fewer than two samples.
+    """Return the goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. If there are fewer than two
+    samples, the frame has no rows.
 
     series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
     bin_ns: The length of a bin. The default is the interval of the socket samples, which needs no interpolation.
@@ -125,8 +125,8 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
     """Return the time of the first sample at which all data of a flow had arrived, or nan.
 
-    Without the capture at the hosts, the time of the last arrival is not recorded. The sample is later than the last
-    arrival, so the goodput may be too low, but never too high.
+    Without the capture at the hosts, the time of the last arrival is not recorded. The sample comes after the last
+    arrival, so the computed goodput may be too low, but never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)

@@ -52,8 +52,8 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
     """Return the quantities of `iperf3_scalars` from packets, summed over the test's connections to the destination.
 
     flows: The flows in `summary.json`.
-    Returns: The values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP, the
-        first connection is excluded, because it only negotiates the test.
+    Returns: The values, keyed by the names in `IPERF3`. Values that the trace does not contain are left out. For TCP,
+        the first connection is excluded, because it only negotiates the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]

@@ -72,8 +72,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
-    """Return the instants at which the frames of a video were rendered, in ns, increasing. A frame is rendered when it
-    is complete. A frame that is complete after a later frame is never rendered."""
+    """Return the times at which the frames of a video were rendered, in ns, in ascending order. A frame is rendered
+    when it is complete. A frame that is complete after a later frame is never rendered."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))

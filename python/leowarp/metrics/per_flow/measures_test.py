@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of programs' measurements. The expected values are computed by hand."""
+"""Tests the scalars of programs' measurements. The expected values are computed by hand."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows summed by pair of stations, compared with sums by hand."""
+"""Tests the sums over the flows of each pair of stations against sums computed by hand."""
 
 import numpy as np
 import pandas as pd

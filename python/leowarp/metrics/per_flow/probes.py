@@ -20,8 +20,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
-"""The longest time before or after a route change that counts as near. In `huston2024`, losses happen at the
-handovers."""
+"""A probe counts as near a route change if the time between them is at most this value. In `huston2024`, losses happen
+at the handovers."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Probes:
 
 
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
-    """Return the probes of a ping or UDP flow, without probes that may be in flight at the end of the run.
+    """Return the probes of a ping or UDP flow, except those that may still be in flight at the end of the run.
 
-    one_way: True for the one-way delay to the destination, for flows without replies.
+    one_way: If True, the delay is the one-way delay to the destination, as for flows without replies.
     Returns: The probes. There are none if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)

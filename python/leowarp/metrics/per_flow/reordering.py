@@ -53,7 +53,7 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
     tables: The tables, including routes and `reordering` (as the guest measured it).
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
-    Returns: DataFrame in the order of the trace: by flow, then by scope (run, windows, changes), then by number.
+    Returns: DataFrame sorted as in the trace: by flow, then by scope (run, windows, changes), then by number.
     """
     frame = tables.reordering
     if len(frame) == 0:
@@ -127,8 +127,8 @@ def _parts(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
 
 
 def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the result of `densities` for the rows `frame`. The rows contain each group of equal flow, scope, number
-    and kind completely."""
+    """Return the result of `densities` for the rows `frame`. For each group of equal flow, scope, number and kind,
+    `frame` must contain all rows."""
     keys = ["flow", "scope", "number"]
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scopes = tables.reordering.set_index(keys)[["t_ns", "received_pkts"]]

@@ -121,7 +121,8 @@ class _Way:
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 
     def answer_ns(self, t_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the delay of the first packet sent at or after each instant, and whether it is exact (not a mean)."""
+        """For each instant, return the delay of the first packet sent at or after it. Also return whether this delay is
+        exact (not a mean)."""
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")

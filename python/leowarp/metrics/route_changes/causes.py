@@ -7,17 +7,17 @@ under "no change". The rules for data packets are:
 late
     If links keep their order, a packet can be overtaken only where two paths meet. A route change was then under way
     while the packet was in flight. The packet was sent before all nodes had switched, and arrived after the change
-    began. If only one change was under way, that change is the cause. Otherwise, the cause is the change from the
-    packet's path to the path of the first packet that overtook it. This rule of two paths requires that only one change
-    lies between the two paths. The overtaking packet must be stored. On a link with jitter or without order, packets
-    overtake each other on the same path. Only the rule of two paths applies there.
+    began. If only one change was under way, that change is the cause. If several were under way, the cause is the
+    change from the packet's path to the path of the first packet that overtook it. This rule of two paths requires that
+    only one change lies between the two paths. The overtaking packet must be stored. On a link with jitter or without
+    order, packets overtake each other on the same path. Only the rule of two paths applies there.
 lost
-    If the drop cause is `link_down`, the cause is the last change before the drop. The link that went down must be on
-    the old path of this change, but not on its new path. If the drop cause is `no_route`, the cause is the change that
-    took the path away before the packet was sent. For every other packet with `no_route`, the cause is the only change
-    within 2 s after its sending. Without a single change, the cause is the last change before the sending, if the
-    change was still incomplete at that time. Losses at a full queue, random losses of a link, and losses without a
-    known cause count under "no change".
+    If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The link that
+    went down must be on the old path of this change, but not on its new path. If the drop cause is `no_route`, the
+    cause is the change that took the path away before the packet was sent. For every other packet with `no_route`, the
+    cause is the only change within 2 s after its sending. Without a single change, the cause is the last change before
+    the sending, if the change was still incomplete at that time. Losses at a full queue, random losses of a link, and
+    losses without a known cause count under "no change".
 needed retransmission
     The cause is the route change because of which the first transmission of the same bytes was lost.
 spurious retransmission
@@ -261,8 +261,8 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     """Return the change that caused each retransmission, from the first transmissions with the same bytes.
 
     data: The data packets of one flow.
-    again, candidates: bool arrays of shape (len(data),). The retransmissions whose cause is searched, and the first
-        transmissions whose bytes they may repeat.
+    again, candidates: bool arrays of shape (len(data),). `again` marks the retransmissions whose cause is wanted.
+        `candidates` marks the first transmissions whose bytes they may repeat.
     by: int array of shape (len(data),). The change of each candidate.
     Returns: int array of shape (again.sum(),). NONE means that no candidate overlaps, or that several overlap and have
         different changes.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cause of each effect, first for single packets that test one rule each. In the synthetic run, the counts of all
-causes must add up to the totals."""
+"""Tests the cause of each effect. Single packets test one rule each. In the synthetic run, the counts of all causes
+must add up to the totals."""
 
 import dataclasses
 

@@ -72,7 +72,7 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
     """Return `changes_with_loss` for probes, and quantiles of their delay spikes: `spike_p50_ns`, `spike_p90_ns`.
 
-    All losses count, even those at a full queue, because it is not known where a probe or its reply was lost.
+    Losses at a full queue are included, because it is not known where a probe or its reply was lost.
     """
     if probes is None:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
@@ -138,8 +138,8 @@ def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole(value: float | None) -> int | None:
-    """Return the nearest whole number. None means an unknown or infinite value (the flow did not recover within the
-    window)."""
+    """Return the nearest whole number. None means that the value is unknown or infinite (the flow did not recover
+    within the window)."""
     return round(value) if value is not None and np.isfinite(value) else None
 
 

@@ -57,7 +57,7 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
 
     rate_bps: array of shape (n,). The rate in each bin, beginning at the change.
     before_bps: The mean rate before the change.
-    share_ratio: The threshold, as a share of `before_bps`.
+    share_ratio: The threshold divided by `before_bps`.
     bins: The number of successive bins that counts as recovered.
     Returns: The numbers of the two bins. (None, None) means that the rate never fell, and (k, None) means that it fell
         in bin k and did not recover.
@@ -91,7 +91,7 @@ def recoveries(
     changes: The result of `route_changes(...)`, of which `t_ns, source, destination` are used.
     flows: dict of (source, destination) to list of int. Pass the result of `flow_pairs(plan.flows)`. Flows without
         socket samples (pings, UDP) have no rows.
-    rule: The definition of "recovered".
+    rule: The rule that says when a flow has recovered.
     Returns: DataFrame, sorted by time, then by flow.
     """
     rows = []
@@ -202,8 +202,8 @@ class _Life:
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the number of retransmissions sent within the window, and when the first and the last left. None means
-        not recorded."""
+        """Return the number of retransmissions in the window from `t_ns` to `until_ns`, and the times of the first and
+        the last. None means not recorded."""
         if not self._has_packets:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
@@ -230,8 +230,8 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Return the mean one-way delay before the change, and the largest one of data sent in the second after it, in
-        ns.
+        """Return two one-way delays in ns: the mean before the route change, and the largest of the data sent in the
+        second after it.
 
         The delays come from packet truth in bins of 50 ms, which count packets at their sending time. The mean uses
         only bins that ended before the change.

@@ -24,8 +24,8 @@ ETHERNET_BYTES = 14
 """The length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""The share of the path's capacity below which a flow's goodput counts as low. `recovery.RecoveryRule` uses an equal
-share of the rate before a route change."""
+"""The share of the path's capacity below which a flow's goodput counts as low. `recovery.RecoveryRule` uses the same
+share, but of the rate before a route change."""
 
 BELOW_BIN_NS = 1_000_000_000
 """The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. A
@@ -33,10 +33,10 @@ shorter bin would show a lost packet and its retransmission as a dip and a burst
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Return the mean rate of the slowest link of the path in force, in bins. nan means no rate limit or no path.
+    """Return the mean rate in each bin of the slowest link on the current path. nan means no rate limit or no path.
 
-    The path at the start of a bin is used for the whole bin, even if the route changes within the bin. The slowest link
-    is the one with the smallest mean rate in the bin.
+    For each bin, the path is the one at the bin's start, even if the route changes within the bin. The slowest link is
+    the one with the smallest mean rate in the bin.
 
     pair: (str, str). The source and destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. The edges of the bins.
@@ -67,7 +67,7 @@ def mean_path_capacity(
     """Return the mean rate of the slowest link from `start_ns` to `end_ns`, in bit/s, weighted by time. The rate is 0
     while there is no path.
 
-    Between two route changes, the slowest link is the path's link with the smallest mean rate.
+    For the time between two route changes, the slowest link is the one with the smallest mean rate on the path.
 
     Returns: The mean. None means an empty time, no routes, or a path without rate limit for a part of the time.
     """
@@ -111,8 +111,8 @@ def below_capacity_ratio(
 
     The share covers complete seconds of the run's clock. A second must lie within the flow's life and its samples. The
     capacity of a second is the mean rate of the slowest link of the path in force. If the path changes during a second,
-    each path is weighted by its part of the second. Seconds in which the capacity is 0 are left out. The result is None
-    if no link has a rate limit, or if no complete second was sampled.
+    the mean weights each path by the time it was in force. Seconds in which the capacity is 0 are left out. The result
+    is None if no link has a rate limit, or if no complete second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
@@ -143,8 +143,8 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Return the payload rate of full segments that fill the path's capacity during a flow's life, and the flow's
-    goodput divided by it. The capacity is the whole path's capacity, even if other flows use a part of it.
+    """Return the payload rate at which full segments would fill the path during a flow's life, and the flow's goodput
+    divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
 
     pair: (str, str). The source and destination of the flow.
     lived: The flow's `life(...)`.
@@ -191,7 +191,7 @@ def payload_ratio(
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Return the bytes per packet that links add to the IP length, on a pair's first path. The default is 14 if the
+    """Return how many bytes per packet the links of a pair's first path add to the IP length. The default is 14 if the
     timeline gives no number.
 
     If links differ, the largest number is used. The payload's share may be too low, but never too high.

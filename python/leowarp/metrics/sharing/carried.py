@@ -3,9 +3,9 @@
 invalid, and `check_carried` raises an error.
 
 Each packet that arrives has passed the last link with a rate limit after the flow began. The payload with its headers
-has two upper limits during the flow's life. The first limit is what the link can carry at its rate, and the second is
-what the link counted. The check covers the whole life of a flow. In a short window, a flow may deliver more, because
-waiting data count when a missing packet arrives.
+has two upper limits during the flow's life. The first limit is the data that the link can carry at its rate. The second
+is the data that the link counted. The check covers the whole life of a flow. In a short window, a flow may deliver
+more, because waiting data count when a missing packet arrives.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def check_carried(
 ) -> None:
     """Check every flow of a run.
 
-    flows: The plan's flows, followed by the connections of programs.
+    flows: The flows of the plan, and after them the connections of programs.
     links: The link values of the timeline.
     ip_bytes, ip_header_bytes: The length of a full packet (`network.mtu`), and of its IP header.
     Raises TraceError if a flow delivered more than its last link carried. The message lists all of these flows.
@@ -105,7 +105,7 @@ class _Carried:
 
 
 class _LastLinks:
-    """The last link directions with a rate limit before each destination, and the bits that they carried."""
+    """Finds the last link directions with a rate limit before each destination, and the bits that they carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
@@ -187,7 +187,7 @@ class _LastLinks:
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
         """Return the bits that a direction can carry at its rate during a flow's life, and its highest rate. The bits
-        are infinite without a rate limit, or if no limit can be computed."""
+        are infinite if the direction has no rate limit, or if no limit can be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

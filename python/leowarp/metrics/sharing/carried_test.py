@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No flow delivers more than its last link carried. Unmodified synthetic runs pass the check, and modified runs
-fail."""
+"""Tests that no flow delivers more than its last link carried. Unmodified synthetic runs pass the check, and modified
+runs fail."""
 
 import dataclasses
 

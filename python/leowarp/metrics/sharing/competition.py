@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TCP flows that compete for a link, and when they compete.
+"""Finds the TCP flows that compete for a link, and the times at which they compete.
 
 Two flows compete while both live and their data use the same direction of a link with a rate limit. Flows of the same
-ordered pair of stations take the same path. Flows in opposite directions do not compete, because a link has a queue and
-a rate for each direction.
+ordered pair of stations take the same path. Flows in opposite directions do not compete, because each direction of a
+link has its own queue and rate.
 
 Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life. A
 share over a shorter time would show how bursts of two flows alternate. The share could also describe a long flow by a

@@ -61,8 +61,8 @@ class Shares:
     ratio: dict of flow number to float or None. The share of each TCP flow, 0 to 1.
     reason: dict of flow number to str or None. The reason why the share is missing. None means that the flow has a
         share, or that the run has at most one TCP flow.
-    fairness: The object `fairness` of the summary: `jain_index`, `from_s` and `until_s`, between which the flows
-        competed, and `reason`. A value that does not apply is None.
+    fairness: The object `fairness` of the summary: `jain_index`, `reason`, and the time from `from_s` to `until_s` in
+        which the flows competed. A value that does not apply is None.
     """
 
     ratio: dict[int, float | None]

@@ -29,7 +29,7 @@ bars would be invisible."""
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of packets that one curve of a figure shows.
+    """One curve of a figure, which shows shares of packets.
 
     index: int array of shape (n,). The integer on the x axis: the displacement in packets (positive for late packets),
         the number of packets in the buffer, or n of n-reordering. Each integer occurs only once.

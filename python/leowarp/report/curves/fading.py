@@ -50,8 +50,8 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 def fading_figure(
     power: PowerSeries, channel: LandMobile | None = None, footer: str = "", *, seconds: float = FIRST_S
 ) -> Figure:
-    """Return a figure of a power series: the power over the first seconds, with a strip of states. Further panels
-    describe the whole series: distribution, autocorrelation, and rate and duration of fades.
+    """Return a figure of a power series. Its first panel shows the power over the first seconds, with a strip of
+    states. Further panels describe the whole series: distribution, autocorrelation, and rate and duration of fades.
 
     channel: The channel that made the series. The closed forms of its model are drawn.
     footer: The text below the figure.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw a measured path, folded at its period: delay and loss over the phase, and one row per slot."""
+"""Draw a measured path over the phase of its period: delay and loss, and an image with one row per slot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
     """Return one figure with panels for all series that have a period. The panels of a series show, over the phase,
     quantiles of the delay and the share of lost probes. An image shows each slot as a row.
 
-    The phase of the reconfiguration is at a quarter of the width, so that the time before it is visible. The best
+    The reconfiguration is drawn at a quarter of the width, so that the time before it is also visible. The best
     candidate for a period is drawn even if the search rejected it, because the figure shows why.
 
     Raises ScenarioError if no series has a period.
@@ -147,7 +147,7 @@ def _draw_slots(
     axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[np.float64], slot: NDArray[np.int64]
 ) -> None:
     """Draw the smallest delay in each bin of each slot as an image, and lost probes as dots. If the period is right,
-    delays change at the same phase in all rows."""
+    the delay changes at the same phase in every row."""
     edges_s = _edges_s(schedule, series)
     rows = slot - slot[0]
     every = -(-(int(rows[-1]) + 1) // _MOST_ROWS)

@@ -263,9 +263,9 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
     name : str
         The name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
-        The flows of each run to draw, by number or name. The default is all flows that the figure can show. Up to eight
-        flows have one line each. With more flows, the figure shows their distribution or the flows that were affected
-        most. The text of the figure says which flows it shows.
+        The numbers or names of the flows to draw, in each run. The default is all flows that the figure can show. Up to
+        eight flows have one line each. With more flows, the figure shows their distribution or the flows that were
+        affected most. The text of the figure says which flows it shows.
     options
         The options of the figure, for example `bin_ns`, `start_s`, `change_s`.
 

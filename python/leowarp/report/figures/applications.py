@@ -70,8 +70,8 @@ def playback(runs: Sequence[Run]) -> Figure:
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the content of a player's buffer in s over time, as the points of a line: `(t_s, buffer_s)`.
 
-    The buffer grows at once when a segment arrives. Between arrivals, the buffer shrinks while the player plays, and is
-    otherwise constant.
+    When a segment arrives, the buffer grows by the whole segment. Between arrivals, the buffer shrinks while the player
+    plays, and is otherwise constant.
 
     segments: The rows of the table `measures`, sorted by `end_ns`.
     """

@@ -57,8 +57,8 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
     """Return the view of the first run's flow with the most late packets at one route change.
 
     runs: The views of the flows. Views of runs other than the first are ignored.
-    change_s: The time in s of the only compared change. None means that all changes are compared. Flows whose path did
-        not change at `change_s` come last.
+    change_s: The time in s of the route change at which the flows are compared. None means that all changes are
+        compared. Flows whose path did not change at `change_s` come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
     group = by_run(runs)[0]
@@ -86,17 +86,17 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:
-    """Return the columns of a figure, each for one route change. Each of several runs has one column. A single run has
-    a column for each of several changes.
+    """Return the columns of a figure, each for one route change. With several runs, each run has one column. With a
+    single run, there are columns for several route changes.
 
     runs: The runs, or views of their flows.
     count: The number of columns if there is a single run.
     change_s: The time in s that all columns show. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: The columns in the order of the runs, or in order of time for one run. For one run, the changes have the
-        most late packets, summed over all flows. Among equals, the changes with the most lost packets are chosen. A
-        column contains the flows whose path changed at the column's time. If lines cannot distinguish all flows, a
-        column shows the flows that were affected most.
+    Returns: The columns in the order of the runs, or in order of time for one run. For one run, the columns show the
+        route changes with the most late packets of all flows. Among equals, the changes with the most lost packets are
+        chosen. A column contains the flows whose path changed at the column's time. If lines cannot distinguish all
+        flows, a column shows the flows that were affected most.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)

@@ -29,7 +29,7 @@ unknown value."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
-    """Return a figure of `GROUP_FIGURES` with one panel per TCP flow. A panel has a line and a band per group.
+    """Return a figure of `GROUP_FIGURES` with one panel per TCP flow. Each group has a line and a band in a panel.
 
     groups: sequence of (name, views of the group's runs)
     Raises TraceError if the runs have no TCP flow, or no socket samples.

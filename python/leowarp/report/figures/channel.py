@@ -29,7 +29,7 @@ MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""The number of retransmissions from which all codewords share one colour."""
+"""Codewords with at least this number of retransmissions share one colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
@@ -121,7 +121,7 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
 
 
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
-    """Draw the stacked shares of codewords over their start time: decoded after 0, 1, ... retransmissions, and lost.
+    """Draw the shares of codewords over their start time, stacked: decoded after 0, 1, ... retransmissions, and lost.
 
     most: The maximum number of retransmissions of a codeword.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the figures of a page into files, in the chosen formats, and report progress."""
+"""Draw the figures of a page into files, in the chosen formats. The progress is reported."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ figures."""
 
 @dataclass(frozen=True)
 class Drawing:
-    """The choice of figures to draw, and of their formats.
+    """The figures to draw, and their file formats.
 
     names: The names of the figures. The default is all figures for which the runs have data.
-    formats: The formats in addition to the page's own.
+    formats: The formats in which figures are drawn in addition to the page's own formats.
     flows: The flows of the first run that the figures show. The default is all flows.
     change_s: The time in s of the route change that figures around route changes show.
     on_figure: The function that is called after each figure.

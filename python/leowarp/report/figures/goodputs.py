@@ -29,8 +29,8 @@ def goodput_over_time(
 
     series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
         knows to be acknowledged.
-    bin_ns: The length of a bin, in ns. With more than `MOST_BINS` bins, the line connects means, and an area shows the
-        range of the bins.
+    bin_ns: The length of a bin, in ns. With more than `MOST_BINS` bins, the line shows means of several bins, and an
+        area shows the range of these bins.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
     Raises TraceError if a run has no TCP flow.
     """
@@ -73,7 +73,7 @@ def top_mbps(runs: Sequence[Run]) -> float:
     """Return the upper limit of the goodput axis in Mbit/s, or inf if a path's capacity is unknown or changes.
 
     When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. The bins
-    with these data lie above the axis, because a longer axis would make dips unreadable.
+    with these data are cut off at the top, because a longer axis would make dips unreadable.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 

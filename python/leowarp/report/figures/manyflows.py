@@ -35,8 +35,8 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     """Draw the median and quantiles over the flows at each time.
 
     axes: The axes, which get three bands and the line of the median, with four labels for a legend.
-    series: sequence of (t_s, value). Each flow has one entry, with float64 arrays of equal length. At each time, the
-        quantiles are over the flows that have a value at that time.
+    series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. At each time,
+        the quantiles are over the flows that have a value at that time.
     """
     # Times of two flows that are equal in ns may differ in the last bit when they are expressed in s. Without rounding,
     # two equal times would count as different times.
@@ -91,8 +91,8 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
 
 
 def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
-    """Return all views if each gets its own line, otherwise the `MOST_LINES` views with the highest scores. Among equal
-    scores, the earlier views are selected.
+    """Return all views if each gets its own line, otherwise the `MOST_LINES` views with the highest scores. If scores
+    are equal, earlier views are preferred.
 
     Returns kept: The selected views, in their original order.
     Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows", or "" for all.

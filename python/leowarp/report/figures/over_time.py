@@ -37,8 +37,8 @@ def plot(
     names : sequence of str
         The names of the series (`leowarp.metrics.SERIES`). A unit may be left out.
     flow : int or str, or a sequence of them, optional
-        The flows of each run to draw, by number or name. The default is all flows that have the series, if there are at
-        most eight.
+        The numbers or names of the flows to draw, in each run. By default, all flows that have the series are drawn, if
+        there are at most eight.
     from_s, to_s : float
         The first and last shown time on the run's clock. `to_s` defaults to the end of the run.
 

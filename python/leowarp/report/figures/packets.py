@@ -20,8 +20,8 @@ from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new
 from leowarp.results.run import Run
 
 MARKS = 110
-"""The maximum number of marks of one kind that a reader can distinguish on a page. With more marks, only every second,
-third, ... mark is drawn."""
+"""The maximum number of marks of one kind that a reader can distinguish on a page. If there are more marks, only every
+second (third, ...) mark is drawn."""
 
 TRACKS = 60
 """The approximate number of packets that are drawn as a line from sending to arrival."""

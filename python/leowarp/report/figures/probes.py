@@ -58,7 +58,7 @@ def draw_probes(
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Draw the smallest round-trip time between successive route changes, as steps.
+    """Draw the smallest round-trip time of the probes between each two successive route changes, as a step curve.
 
     axes: The axes, in s and ms.
     changes_ns: int64 array. The times of the changes in ascending order, on the run's clock.
@@ -94,10 +94,11 @@ def ping_around_change(
     runs: Sequence[Run], *, change_s: float | None = None, before_s: float = 2.0,
     after_s: float = 2.0,
 ) -> Figure:  # fmt: skip
-    """Draw the round-trip time of the probes around one route change (fig. 4).
+    """Draw the round-trip times of probes just before and after one route change (fig. 4).
 
-    change_s: The time in s of the change to show. The default is the change with the largest round-trip time within 1 s
-        before or after the change. If there are several runs, this change of the first run sets the time for all runs.
+    change_s: The time in s of the change to show. By default, it is the route change with the largest round-trip time
+        within 1 s before or after it. If there are several runs, this change of the first run sets the time for all
+        runs.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the queues of a path over the run, and around a route change."""
+"""Draw the queues of a path over the whole run, or around route changes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST_QUEUES = 6
 def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest sampled queue of the n-th link of the current path, in each time bin.
 
-    known: The queues in these bins that are already computed, by direction. The function adds its own queues to
-        `known`.
+    known: The queues in these bins that were already computed, keyed by direction. The function adds the queues that it
+        computes.
     Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and at most as many bins as samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). The values are in packets. A value is nan
         if the path has fewer links at that time, or if the link has no samples.
@@ -99,7 +99,7 @@ def queues(runs: Sequence[Run]) -> Figure:
 
 
 def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Return the indexes of the `MOST_QUEUES` views with the longest queues, each with the view's map (`queue_map`).
+    """Return the `MOST_QUEUES` views with the longest queues, as a dict from the view's index to its map (`queue_map`).
     Among views with equal queues, the earlier ones are selected."""
     # Many pairs of stations share links, so the queue of each link is computed only once. A pair is skipped if an upper
     # bound shows that its queues are too short to be selected.

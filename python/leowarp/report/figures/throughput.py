@@ -38,8 +38,8 @@ def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **st
 
     bin_s: The length of a bin in s. The mean capacity of each bin is drawn.
     **style: The style of the area: color, label, zorder.
-    Returns: The mean capacity over the run in Mbit/s. The result is None, and nothing is drawn, if no link has a rate
-        limit.
+    Returns: The mean capacity over the run in Mbit/s. If no link has a rate limit, nothing is drawn and the result is
+        None.
     """
     ends = run.observed_plan.flows[flow]
     pair = (ends.source, ends.destination)

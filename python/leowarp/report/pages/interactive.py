@@ -103,8 +103,8 @@ def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
 
 
 def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
-    """Return a series as the chart's script reads it: start, step and values. Missing samples are nan, and gaps in the
-    chart."""
+    """Return a series as the chart's script reads it: start, step and values. Missing samples become nan, and the chart
+    shows a gap there."""
     if len(t_s) < 2:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))

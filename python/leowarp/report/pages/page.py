@@ -51,7 +51,7 @@ MOST_CHARTED = 200
 flows took 20 s and had 12 MB."""
 
 MOST_FIBRES = 3
-"""The maximum number of station pairs whose path delay the page compares with a fibre's delay."""
+"""The maximum number of station pairs for which the page compares the path's delay with the delay of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
 """The constellation of Frederiksen et al. (2024). A figure reproduces one of the study's figures only if the run has

@@ -77,8 +77,8 @@ def reordering_section(view: Run, pictures: str) -> str:
 
 
 def _changes(view: Run) -> str:
-    """Return a table with a row for each route change that affected a flow. One more row has the effects that no change
-    caused."""
+    """Return a table with a row for each route change that affected a flow. The last row of each flow has the effects
+    that no route change caused."""
     causes = view.numbers.causes
     # An access link has a reconfiguration every 15 s, which gives many rows. If no packet was late, all rows would be
     # zero, so the table is left out.

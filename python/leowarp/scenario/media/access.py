@@ -480,7 +480,7 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 
 
 def _check_base(section: Section, problems: Problems) -> None:
-    """Check that a slot's base can differ from the previous one by the minimum step, within the range.
+    """Check that from any base round trip, the next slot's base can differ by the minimum step and stay in range.
 
     From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. A constant base
     (equal bounds, and a step of 0) is valid.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The section `[chain]`: links in a row that never change.
 
-In this smallest possible network, delay, throughput and queue length can be computed by hand.
+The network is so small that its delays, throughputs and queue lengths can be computed by hand.
 """
 
 from __future__ import annotations

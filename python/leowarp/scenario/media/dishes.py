@@ -27,7 +27,7 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in each dish's preset, and check the scenario for settings that dishes do not support.
+    """Apply the preset of each dish, and reject settings that dishes do not support.
 
     is_constellation: Whether the medium is a constellation.
     problems: The list that receives each broken rule.
@@ -49,7 +49,8 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _forget_places(section: Section) -> None:
-    """Remove the base round trips that a preset file gives. A dish's round trips follow from the constellation."""
+    """Remove the base round trips that a preset file gives. They have no effect for a dish, whose round trips follow
+    from the constellation."""
     file = section.nodes.get("preset_file")
     if file is None or file.origin.file == section.origin.file:
         return

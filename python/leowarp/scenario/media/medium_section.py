@@ -36,7 +36,7 @@ class MediumSection:
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys of other sections that have no effect with this medium.
+        """Return the keys of other sections that have no effect if this medium is used.
 
         follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
         Returns: The keys without effect, by section. None means the whole section. `completion` rejects these keys in a

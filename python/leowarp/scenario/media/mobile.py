@@ -38,8 +38,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio: The threshold is the mutual information per data bit that a
-        packet needs to be decoded. The first transmission is sized for the probability of success `first_target_ratio`,
-        later ones for `target_ratio`.
+        packet needs to be decoded. The first transmission has as many bits as are needed to succeed with the
+        probability `first_target_ratio`. For later ones, it is `target_ratio`.
     constellation: The constellation that gives the delays with ``delays = "constellation"``, or None.
     """
 

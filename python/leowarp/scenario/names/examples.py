@@ -16,7 +16,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 # two levels above the package. An installed package must not read a folder that happens to be there.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
-"""The number of characters, from the beginning of the file, in which the comment's first sentence is looked for."""
+"""The first sentence of the comment is looked for within this number of characters from the beginning of the file."""
 _LEAST_ABOUT = 40
 """The least length of the first sentence's part before a colon that describes the example alone. With a shorter part,
 the whole first sentence describes the example."""

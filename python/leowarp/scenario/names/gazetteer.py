@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places by name: latitude and longitude in degrees, north and east positive.
+"""The known places, by name. Latitude and longitude are in degrees, and north and east are positive.
 
 Madrid, Tokyo, Aalborg and Cape Town are the ground stations of Frederiksen et al. (Madrid and Tokyo exactly as in the
 code of its emulator, rasmussibbern88/satellite_tcp_emulator at 34e333e). The other places are city centres, to 0.01 deg

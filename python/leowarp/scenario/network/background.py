@@ -17,8 +17,8 @@ class RateKeys(QueueKeys):
     """The keys of links with a constant rate that is equal in both directions.
 
     Background traffic is modelled as a rate, without packets. It occupies its share of the link's serialiser
-    continuously, like a fluid. A packet of length L takes L / (rate - background). It fills no queue, loses no packets
-    and does not react to congestion.
+    continuously, like a fluid. A packet of length L takes L / (rate - background). The background traffic fills no
+    queue, loses no packets and does not react to congestion.
     """
 
     rate_bps: int | None = quantity(

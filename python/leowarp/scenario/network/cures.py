@@ -102,8 +102,8 @@ class Cures:
     )  # fmt: skip
 
     def on(self) -> dict[str, bool]:
-        """Return whether each cure is on, by its key. The cure with the most requirements comes first, because a
-        message names the first cure that is on."""
+        """Return whether each cure is on, by its key. The order matters, because a message names the first cure that is
+        on. Cures with more requirements come first."""
         return {
             "hold": self.hold,
             "end_marker": self.end_marker,
@@ -114,7 +114,7 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Return the keys that have no effect because of the values of other keys."""
+        """Return the keys that have no effect because the cures that use them are off."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
@@ -154,7 +154,7 @@ def is_any_on(section: Section) -> bool:
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
     """Check the requirements of the cures on the rest of a scenario.
 
-    tables: All sections, decoded and completed.
+    tables: All sections of the scenario, by name, decoded and completed.
     memory_bytes: The memory of the guest.
     problems: The list that receives each broken rule.
     """
@@ -188,7 +188,8 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
-    """Check that the network delays no packet as long as a host's minimum retransmission timeout, if a sysctl sets it.
+    """Check that the network never delays a packet as long as the minimum retransmission timeout of a host. The check
+    applies if a sysctl sets this timeout.
 
     section: The section `[cures]`.
     hosts: The `[tcp]`, and the sections of single hosts that override it.

@@ -54,7 +54,7 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
     """Check that the planes can be found if links between planes have their own acquisition time. If this time equals
-    the time of all links, the key is removed. The plan equals a plan without the key."""
+    the acquisition time of all links, the key is removed. The plan equals a plan without the key."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
     if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a section's nodes to the values of its keys. It checks units, words and ranges. Rules between sections
-are checked later.
+"""The step from a section's nodes to the values of its keys. It checks units, words and ranges. Rules that concern
+several sections are checked later.
 
 A wrong value is reported and left out of the result, so that one pass finds all mistakes. `Section.nodes` contains a
 key with a wrong value, but not a missing key.
@@ -56,9 +56,9 @@ class Section:
 def value_of(section: Section, schema: type, attribute: str) -> Any:
     """Return a value from the text, or the default of its key.
 
-    schema: The section's dataclass, whose class attributes are the defaults.
-    attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. Read
-        other keys from `values` with `get`.
+    schema: The dataclass of the section. Its class attributes are the defaults.
+    attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. For a key
+        without a default, use `values.get` instead.
     """
     return section.values.get(attribute, getattr(schema, attribute))
 
@@ -102,7 +102,8 @@ def decode_section(
 
 
 def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
-    """Decode one key, and store the value under its attribute's name. A queue limit is stored in two attributes."""
+    """Decode one key, and store the value under its attribute's name. The limit of a queue is stored in two
+    attributes."""
     name = f"{section.name}.{key}".lstrip(".")
     if declared.kind == "queue":
         value = _checked(lambda raw: _queue(raw, declared), node, name, problems)

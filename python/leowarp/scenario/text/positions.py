@@ -160,7 +160,8 @@ class _Reader:
             self.at = match.end()
 
     def _note(self, path: KeyPath, start: int) -> KeyPath:
-        """Record the line where a path first appears. A table that dotted keys extend later keeps its first line."""
+        """Record the line where a path first appears. If dotted keys extend a table later, the table keeps its first
+        line."""
         # A binary search among line ends finds the line; counting lines would take quadratic time.
         self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
         return path

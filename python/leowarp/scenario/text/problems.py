@@ -29,8 +29,8 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """The folder to which a relative file name refers. It is the working directory for a typed value, and otherwise
-        the file's folder.
+        """The folder to which a relative file name refers. For a typed value, it is the working directory. For a value
+        from a file, it is the file's folder.
         """
         return Path() if self._is_typed else self.file.parent
 
@@ -108,7 +108,8 @@ class Problems:
     def raise_any(self) -> None:
         """Raise `ScenarioProblems` if any mistake was added.
 
-        Raises ScenarioProblems with each mistake once. Mistakes in files come first, line by line, before mistakes in
+        Raises ScenarioProblems, which lists each mistake once. Mistakes in files come first, line by line, before
+        mistakes in
             typed values.
         """
         if self.found:
@@ -124,8 +125,8 @@ def _place(problem: Problem) -> tuple[bool, str, int]:
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """Return a hint about an unknown key: the key that was probably meant. `elsewhere` maps each key of other sections
-    to the name of its section.
+    """Return a hint about an unknown key: the key that was probably meant. `elsewhere` maps each key of the other
+    sections to the section's name.
 
     >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
     'did you mean "altitude" in [constellation]?'

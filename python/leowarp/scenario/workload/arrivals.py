@@ -38,7 +38,7 @@ def arrivals(
     """Return the arriving flows, sorted by start time.
 
     stations: The stations with coordinates, which include every city.
-    run, ground, network: The sections of the same plan.
+    run, ground, network: The sections of the plan to which `traffic` belongs.
     Returns: The TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, or if a city's share of the load exceeds the
     rate of its access link; also if two cities are at one place, or if the file of sizes is malformed.
@@ -122,7 +122,7 @@ def _check_load(
 ) -> None:
     """Check that each city's average load fits its access link, sent or received, with headers and the link's overhead.
 
-    Above the access link's rate, the link's queue only grows, whatever the congestion controls do.
+    At a higher load, the queue of the link only grows, whatever the congestion controls do.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return

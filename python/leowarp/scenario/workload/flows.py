@@ -115,7 +115,7 @@ def fields_of_other_kinds(kind: str) -> dict[str, str]:
 
 
 def station_names(draft: Draft) -> list[str]:
-    """Return the names of the stations, in the order of the text. Stations with a wrong name are left out."""
+    """Return the names of the stations, in the order of the text. A station whose name is wrong is left out."""
     return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
 
 
@@ -138,7 +138,8 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
-    """Check that a flow has no keys of other kinds, and only one key for the pace of probes."""
+    """Check that a flow has no keys that belong to other kinds of flows. Probes may have only one key that sets their
+    pace."""
     known = keys(sections.Flow)
     for field, key in fields_of_other_kinds(kind).items():
         if section.gave(key):

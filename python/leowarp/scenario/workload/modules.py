@@ -102,7 +102,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
     parameters. The agent sets the parameter `origin_ns` of every module that has this parameter.
 
-    draft: The scenario, with complete flows, stations and media. `draft.modules` is changed in place.
+    draft: The scenario, in which flows, stations and media are already complete. `draft.modules` is changed in place.
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
@@ -182,8 +182,8 @@ def _schedule(access: Section) -> dict[str, int]:
 def _check_files(guest: Section, problems: Problems) -> list[str]:
     """Return the names of the user's own modules: the files' names without extension.
 
-    Returns: All names, even invalid ones. A congestion control with an invalid name is not reported as a second
-        mistake.
+    Returns: All names, even invalid ones. Invalid names are included, so that a congestion control with an invalid name
+        is not reported twice.
     """
     names: list[str] = []
     for file in guest.values.get("cc_modules", ()):

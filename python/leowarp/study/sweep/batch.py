@@ -173,4 +173,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""The time of the last check in this process, by maker, kernel and checksums of kernel and agent."""
+"""The time of the last check in this process, keyed by maker, kernel and checksums of kernel and agent."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart of medians and their intervals for the page of a study, as SVG text."""
+"""Draws a study's medians and their intervals as a chart for its page, as SVG text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.study.statistics import Middle
 def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: str, up: str, *, joined: bool) -> str:
     """Return a chart as an `<svg>` element, or "" if there are no values or too many lines for the colours.
 
-    places: The values of the parameter on the horizontal axis.
+    places: The values of the parameter, in their order on the horizontal axis.
     lines: The values by name of the line, with one list of values per position in `places`.
     along, up: The labels of the horizontal and of the vertical axis.
     joined: True to connect the points by lines, as for numbers. False is for words, which have no order.

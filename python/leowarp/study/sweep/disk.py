@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that write files safely. A kill or a power cut leaves either the old content or the new content, and never
-a mixture. If the disk is full, the caller gets one clear error.
+"""Functions that write files safely. If the process is killed or the power fails, a file has either its old or its new
+content, never a mixture. If the disk is full, the caller gets one clear error.
 
 During rename(2), POSIX guarantees only that a file with the new name exists at every moment. To survive a power cut,
 the file needs an fsync(2) before the rename, and the directory needs one after it.

@@ -100,7 +100,7 @@ class Pace:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Return the runs per second of real time over the last `WINDOW_S`. None means unknown.
+        """Return the number of completed runs per second of real time, over the last `WINDOW_S`. None means unknown.
 
         The window ends with the last completed run, so that the rate does not fall during a long batch.
         """

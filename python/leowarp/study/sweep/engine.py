@@ -66,7 +66,7 @@ class StudyResult:
     page : Path
         The path of `index.html`.
     failures : dict of run id to LeowarpError
-        The errors of the runs that could not be made.
+        The runs that could not be made, each with its error.
     removed : int
         The number of runs that only an earlier version of the study file contained. Their rows remain in the results.
     """
@@ -353,8 +353,8 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """Return the workers of the user's Dask scheduler, or local processes without a scheduler. There is one local
-    process per core, but not more processes than runs.
+    """Return the workers of the user's Dask scheduler. If there is no scheduler, return local processes. There is one
+    local process per core, but not more processes than runs.
 
     folder: The directory of the study. Local workers use its subdirectory `.scratch`, so that temporary files are on
         the same disk as the results.

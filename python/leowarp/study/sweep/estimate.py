@@ -25,7 +25,7 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""The number of runs that a dry run lists, beginning with the first run."""
+"""A dry run lists the first runs, at most this number."""
 SHOWN_VALUES = 6
 """The maximum number of values that are printed in full. A longer list is printed as the first values, dots and the
 last value."""

@@ -22,8 +22,8 @@ from leowarp.base.layout import STUDY_LOCK
 LOCK = STUDY_LOCK
 """The file that is locked. The file's text names the process that holds the lock, only for messages."""
 TRIES, PAUSE_S = 4, 0.05
-"""The number of attempts to get the lock, and the time between them in s. `holder` briefly takes the lock to test it,
-so other processes must try again."""
+"""The number of attempts to get the lock, and the time between them in s. Several attempts are needed, because `holder`
+takes the lock for a moment to test it."""
 
 
 class Holding:

@@ -62,7 +62,7 @@ class Outstanding:
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
     """Return the number of runs in the next batch.
 
-    left: The number of runs that have not been put into a batch.
+    left: The number of runs that are in no batch yet.
     run_s: The real time of a run in s. None means unknown.
     Returns: A number from 1 to `LARGEST_BATCH`.
 

@@ -91,7 +91,7 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """Return the rows of a table with the number of runs and the cost of runs with a result."""
+    """Return the rows of a table with the number of runs, and the cost of the runs that have a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),

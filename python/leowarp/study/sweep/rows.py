@@ -56,7 +56,8 @@ def row_of(
     run_id, number, seed, plan_sha256: The fields of `StudyRun`.
     columns: The columns of the run's parameters (`keys.columns_of`).
     result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
-    Returns: The values by column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are None.
+    Returns: The value of each column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are
+        None.
     """
     error = result.get("error") or {}
     row: dict[str, Any] = {

@@ -152,8 +152,8 @@ def _connected(address: str) -> Client:
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """Make a batch as a Dask task, and return the results of its runs.
 
-    An error that ends the batch early is returned instead of raised. Otherwise, the client would unpickle a raised
-    exception, and would lose the batch's earlier results.
+    If an error ends the batch early, the error is returned and not raised. If it were raised, the client would unpickle
+    it and lose the earlier results of the batch.
 
     Returns: The list `results` of (place, result) as in `batch.results_of`, and `fault`. `fault` is None or the error
         that ended the batch (`errors.encode_error`).

@@ -23,7 +23,7 @@ PATIENT = {"comm.timeouts.connect": "1 day", "comm.timeouts.tcp": "1 day", "sche
 
 @pytest.fixture
 def cluster(tmp_path, fake, spawn, monkeypatch):
-    """Return a scheduler with two workers, as the scheduler's address and the worker processes."""
+    """Yield the address of a scheduler and its two worker processes."""
     import dask
     import distributed
 

@@ -25,7 +25,7 @@ MOST_LOST_WORKERS = 3
 
 MOST_HOST_ERRORS = 3
 """The number of successive runs with a machine error after which the study ends. The session then assumes that the
-machine, and not the runs, causes the errors."""
+machine is at fault, and not the runs."""
 
 WAIT_S = 1.0
 """The time in s for which the session waits for workers between two updates of the progress."""
@@ -236,7 +236,7 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs of a worker that died. After the first death, the worker's runs are tried again together.
+        """Handle the runs of a worker that died. After the first death of a worker, its runs are tried again together.
         After a further death, each run is tried alone. A run in a batch of its own fails if `MOST_LOST_WORKERS` workers
         died while making it."""
         # It is unknown which of the runs made the worker die.
@@ -273,7 +273,8 @@ class Session:
         return rows
 
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the row of a failed run. After a `HostError`, the run is set aside until another run succeeds.
+        """Return the row of a failed run. If the error is a `HostError`, there is no row yet, and the run waits until
+        another run succeeds.
 
         Raises HostError if `MOST_HOST_ERRORS` runs in succession failed with a `HostError`.
         """

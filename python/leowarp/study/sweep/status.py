@@ -17,7 +17,8 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""The only columns that this module reads. The data set may have hundreds of columns."""
+"""The only columns that this module reads. Other columns are not read, because the data set may have hundreds of
+them."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ frequent moves would take more time in total, because each Parquet file needs a 
 down status commands, because they read the complete journal each time."""
 
 MOST_FILES = 200
-"""The number of files above which the files are merged while the study runs. At the end of the study, the files are
+"""While the study runs, the files are merged if there are more than this number. At the end of the study, the files are
 always merged."""
 
 LOOKS = 20
@@ -72,8 +72,8 @@ class Store:
     folder: The directory of the study. The caller holds the directory's lock.
     layout: The columns and the partition of the current study file. The data on disk may have other columns or another
         partition (see `align`).
-    status: The status of each stored row by run id, "ok" or "failed". Rows whose run is no longer in the study are
-        included.
+    status: The status of each stored row by run id, "ok" or "failed". It includes rows of runs that are no longer in
+        the study.
     Raises HostError if the directory cannot be written.
     Raises TraceError if the stored data are damaged.
     """
@@ -300,7 +300,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     """Return all rows without duplicates, their schema and the number of files. The schema includes the partition
     column.
 
-    If the folder is empty, the result is (None, None, 0). A folder name contains the partition value as text, so the
+    If there are no files, the result is (None, None, 0). A folder name contains the partition value as text, so the
     files' metadata have the type.
     """
     tables = []

@@ -31,7 +31,7 @@ STATES_MAX = 127
 
 @dataclass(frozen=True)
 class Environment:
-    """A Markov chain over states, each with its own Loo distribution.
+    """A Markov chain over states. Each state has its own Loo distribution.
 
     name, elevation_deg: The name of the environment, and the elevation of the satellite.
     states: The n states.
@@ -78,8 +78,8 @@ def environments(path: Path | None = None) -> tuple[Environment, ...]:
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """Return the parameter set of an environment at exactly this elevation. Parameters are not interpolated between two
-    elevations.
+    """Return the parameters of an environment that are given for exactly this elevation. Parameters are not
+    interpolated between two elevations.
 
     Raises ScenarioError: For the same reasons as `environments`; also if there is no such set, with a list of the
         existing sets.
@@ -152,7 +152,8 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
-        """Return the parameter set of this table. Errors name the file, and the set's number and name."""
+        """Return the environment that this table of the file describes. Errors name the file, and the set's number and
+        name."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()

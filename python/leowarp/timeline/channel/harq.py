@@ -6,7 +6,7 @@ A packet fills one codeword. The first transmission of a codeword and its retran
 the transmission. The receiver stores the information of all transmissions of a codeword. The receiver decodes the
 codeword when the sum of the information reaches the threshold, which is `threshold_ratio` times the number of data
 bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions` times. If
-the sum is still below after the last transmission, the packet is lost.
+the sum is below the threshold even after the last transmission, the packet is lost.
 
 - `incremental` (type II): every transmission sends new bits, and their information adds up. `Harq.rule` says how the
   receiver determines the number of new bits. After the whole codeword has been sent, there are no new bits, so the
@@ -54,13 +54,13 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: The number of data bits in a codeword, and the number of its bits after encoding with the
-        mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
+    data_bits, codeword_bits: The number of data bits in a codeword, and the number of bits after they are encoded with
+        the mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
     rate_bps: The data bits per second without retransmissions. The default of 40 Mbit/s is the link's rate without
         failures in the study that design/lms-harq.md reproduces.
     retransmissions: The maximum number of retransmissions of a codeword.
-    first_delay_ns, retransmission_delay_ns: The time from the start of the first transmission to its decoding, and the
-        time between the starts of two successive transmissions.
+    first_delay_ns, retransmission_delay_ns: The time from the start of the first transmission until it is decoded, and
+        the time from the start of one transmission to the start of the next.
     threshold_kind: "constant" or "by-rate". The required information per data bit is `threshold_ratio` for "constant".
         For "by-rate", it is the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
     rule: "received", "predicted", "statistics" or "equal". The rule by which the receiver determines the number of bits
@@ -200,12 +200,12 @@ class Outcomes:
 
     @property
     def loss_ratio(self) -> float:
-        """The share of codewords that were never decoded."""
+        """The share of codewords that could not be decoded."""
         return float(self.lost.mean())
 
     def decoded_shares(self, most: int) -> list[float]:
-        """Return the shares of all codewords that were decoded after 0, 1, ... `most` retransmissions. With
-        `loss_ratio`, the shares sum to 1."""
+        """For each number of retransmissions from 0 to `most`, return the share of all codewords that were decoded
+        after it. With `loss_ratio`, the shares sum to 1."""
         counts = np.bincount(self.retransmissions[~self.lost], minlength=most + 1)
         return (counts / len(self.lost)).tolist()
 
@@ -230,7 +230,7 @@ def outcomes(
     power: The series must extend `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
-    levels: The power levels that the receiver expects. By default, these are the levels of `power` itself.
+    levels: The power levels that the receiver expects. The default is the levels of the series `power` itself.
     Raises ScenarioError if `snr_db` is not a finite number.
     Raises ValueError if the series might end before the last transmission of the last codeword.
     """
@@ -254,7 +254,8 @@ def outcomes(
 
 
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
-    """Return the power levels that a receiver expects if it knows its channel's model, but not its random numbers."""
+    """Return the power levels that a receiver expects if it knows the model of its channel, but not the random
+    numbers."""
     return levels_of_model(
         channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
     )
@@ -308,8 +309,8 @@ class _Mean:
         self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
 
     def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the means over [begin, begin + length], shape (n,). They are exact for a function that is linear
-        between samples."""
+        """Return the mean of the values in each interval [begin, begin + length], shape (n,). They are exact for a
+        function that is linear between samples."""
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:

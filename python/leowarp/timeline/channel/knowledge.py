@@ -56,8 +56,9 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Return the levels that a receiver expects from the model. The levels at any time come from the model's closed
-    form (without slopes between states). The levels after a received level come from a separate power series."""
+    """Return the power levels that a receiver expects if it knows the model of the channel. The levels at any time come
+    from the model's closed form (without slopes between states). The levels after a received level come from a separate
+    power series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
@@ -79,7 +80,8 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
 def _followers(
     power: PowerSeries, target_ratio: float, delay_ns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of each group of received levels (seen_db), and the level expected `delay_ns` later (next_db)."""
+    """Divide the received levels into groups. Return the mean of each group (seen_db), and the level expected
+    `delay_ns` later (next_db)."""
     level = power.level_db.astype(np.float64)
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))

@@ -66,8 +66,9 @@ class LandMobile:
         changes the states' shares of the distance.
     frame_m: The length of a step. With `common`, this length replaces the weighted mean of the states' shortest
         lengths.
-    samples_per_wavelength: The number of samples per wavelength, or per correlation distance if that is shorter. With
-        16 samples, linear interpolation of the diffuse power is off by at most 2 % of its mean.
+    samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter, it is the
+        number per correlation distance. With 16 samples, linear interpolation of the diffuse power is off by at most 2
+        % of its mean.
     """
 
     environment: str = "intermediate-tree-shadowed"
@@ -112,7 +113,8 @@ class LandMobile:
 
     @property
     def doppler_hz(self) -> float:
-        """The largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum is twice as wide."""
+        """The largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum of the diffuse
+        signal is twice as wide as this shift."""
         return self.speed_m_per_s / self.wavelength_m
 
     def model(self) -> Model:

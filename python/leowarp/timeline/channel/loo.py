@@ -27,7 +27,7 @@ class Loo:
 
     mean_db, deviation_db: The mean and the standard deviation of the direct signal's level.
     multipath_db: The mean power of the diffuse signal.
-    name: The name of the state that has these parameters.
+    name: The name of the channel state to which the parameters belong.
     """
 
     mean_db: float

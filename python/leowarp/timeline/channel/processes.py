@@ -34,10 +34,10 @@ def visits(
     until_m: float,
     rng: np.random.Generator,
 ) -> Visits:
-    """Return the states that the chain visits on a path of at least `until_m`. One step of the chain has the length of
-    a frame in the current state.
+    """Return the states that the chain visits on a path of at least `until_m`. The length of one step of the chain is
+    the frame length of the current state.
 
-    The first state is sampled from the chain's stationary distribution `shares`, so no warm-up is needed.
+    The first state is sampled from the stationary distribution `shares` of the chain, so no warm-up is needed.
     """
     state = _drawn(np.cumsum(shares), rng.random())
     # Probabilities of the next state, given that the chain leaves its current state. The length of each stay is sampled
@@ -64,8 +64,8 @@ def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
 
 
 class Blend:
-    """A parameter of the states as a function of distance. If `width_m` is 0, the parameter has steps at changes of
-    state. Otherwise, it has slopes of length `width_m`.
+    """A parameter of the states as a function of distance. At a change of state, the parameter jumps if `width_m` is 0.
+    Otherwise, it changes linearly over the length `width_m`.
 
     If `width_m` is not 0, the value is the running mean over a window of length `width_m`. Half of a slope lies on each
     side of a change of state. A state shorter than the window blends with both neighbours.

@@ -50,7 +50,7 @@ class Realisation:
     def until(self, t_ns: int) -> Realisation:
         """Return the part of the realisation before an instant, with at least one codeword.
 
-        Pages of runs that ended early (`run.ends = "flows"`) use this part.
+        It is used for the pages of runs that ended early (`run.ends = "flows"`).
         """
         count = max(1, int(np.searchsorted(self.starts_ns, t_ns)))
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A realisation that is truncated, and a power series that is written to a file."""
+"""Tests that a realisation can be truncated, and that its power series can be written to a file."""
 
 import json
 

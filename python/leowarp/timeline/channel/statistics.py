@@ -28,7 +28,7 @@ COLUMNS = {
 
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
-    """Return one row per statistic. The columns are `COLUMNS`, whose meaning is in the fields' metadata.
+    """Return a table with one row per statistic. The metadata of its fields explain the columns `COLUMNS`.
 
     channel: The parameters of the series, which are needed for the predicted values.
     """
@@ -42,7 +42,7 @@ Row = tuple[str, str | None, float | None, float | None, float | None, str]
 
 
 def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Return the rows of `statistics` about states: `state_share`, `dwell`, `visits`."""
+    """Return the rows about the states of the channel: `state_share`, `dwell`, `visits`."""
     names = power.state_names
     shares = np.bincount(power.states, minlength=len(names)) / len(power.states)
     borders = np.concatenate(([0], np.flatnonzero(np.diff(power.states)) + 1, [len(power.states)]))

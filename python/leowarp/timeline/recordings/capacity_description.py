@@ -73,8 +73,8 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
 
 
 def _gaps_ns(capacity: Capacity) -> int:
-    """Return the total time in gaps. A gap is a time without an opportunity that is much longer than the spacing
-    nearby."""
+    """Return the total time in gaps. A gap is a pause between opportunities that is much longer than the pauses around
+    it."""
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS

@@ -38,7 +38,7 @@ class Gap:
 class Slot:
     """The time between two reconfigurations, and the delays during this time.
 
-    t_ns: The time of the reconfiguration at the slot's beginning.
+    t_ns: The time of the reconfiguration with which the slot begins.
     base_ns: The smallest delay in the slot, without the first and the last second of the slot.
     step_ns: `base_ns` minus the `base_ns` of the previous slot.
     spike_ns: The largest delay within 1 s of the slot's beginning, minus `base_ns`.
@@ -177,7 +177,8 @@ def describe(
 
 
 def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
-    """Return the gaps: times between probes that are longer than `after_ns`, or rows that a table marks as a gap."""
+    """Return the gaps of the recording. A gap is a pause of more than `after_ns` between two probes, or a series of
+    rows that a table marks as a gap."""
     if not probes:
         # If a table ends without a connection, its last gap ends at the start of the last row, because the length of
         # that row is unknown.

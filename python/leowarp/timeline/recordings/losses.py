@@ -193,8 +193,8 @@ def _by_cause(
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
     """Divide long losses into obstructions and outages.
 
-    While a satellite is behind an obstacle, packets are lost for seconds. A loss behind an obstacle begins at any time
-    of a slot, and recurs in other slots. An outage is a single event, or a loss that continues through a
+    While a satellite is behind an obstacle, packets are lost for seconds. Such a loss can begin at any time within a
+    slot, and similar losses follow in other slots. An outage is a single event, or a loss that continues through a
     reconfiguration. A loss behind an obstacle seldom continues through a reconfiguration, because the next satellite is
     at another place in the sky.
     """

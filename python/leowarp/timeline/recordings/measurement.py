@@ -83,7 +83,7 @@ class Capacity:
     end_ns: The end of the last row.
     opportunities: Whether the rows come from a packet trace (Mahimahi). In a packet trace, a row with rate 0 is either
         the spacing between two packets or a gap.
-    notes: The remarks about data that were left out when the file was read.
+    notes: Remarks about the data that the reader of the file left out.
     """
 
     t_ns: Times
@@ -148,13 +148,13 @@ class Measurement:
     lost_down, lost_up: Whether each probe is known to be lost in this direction. The arrays have the shape of
         `round_trip`.
     loss_up_ratio: float64 array or None. The loss ratio of the uplink, for a table of round trips, in the shape of
-        `round_trip`. `round_trip.loss_ratio` is then the loss ratio of the downlink.
+        `round_trip`. If it is given, `round_trip.loss_ratio` is the loss ratio of the downlink.
     probe_bytes: The IP length of the probes.
     probes: True if each sample is a probe, so that nothing is known between two samples. False if the samples are rows
         of a table, in which each row holds until the next one.
     end_ns: The end of a table's last row, if known.
     wall_ns: The wall-clock time at time 0 of the measurement, in ns since 1970 (UTC).
-    transfer: iperf3's results, which show the throughput of one flow and not the capacity.
+    transfer: iperf3's results. They show the throughput of one flow, and not the capacity of the path.
     duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock, detected from sequence numbers.
     steady_ns: int64 array or None. The sending times on a clock that was never set back, in the shape of `round_trip`.

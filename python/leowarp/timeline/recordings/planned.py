@@ -19,9 +19,10 @@ from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
 
 def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | None = None) -> Measurement:
-    """Return the measurement with its delays and capacities.
+    """Return the measurement that the scenario keys name, with its delays and capacities.
 
-    until_ns: The end of the run on the measurement's clock. Repeated capacities are repeated until then.
+    until_ns: The end of the run on the measurement's clock. If the capacity is repeated, it is repeated until this
+        time.
     begin_ns: The start of the run on the measurement's clock. If a large table is not repeated, only its rows around
         the run are read (`window`).
     Raises ScenarioError, with file and line, if a file cannot be read, or if the files contradict each other.
@@ -151,7 +152,7 @@ def _constant(rate_bps: int) -> Capacity:
 
 
 def unshaped() -> Capacity:
-    """Return the capacity of a direction without data, which has no rate limit."""
+    """Return the capacity of a direction for which no capacity was measured. Such a direction has no rate limit."""
     return _constant(UNSHAPED)
 
 

@@ -14,8 +14,8 @@ MOST_ROWS = 50_000_000
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:
-    """Return the times of a trace that is repeated every `period_ns` until `until_ns`. The second result is the index
-    of each time in the original trace."""
+    """Return the times of a trace that is repeated every `period_ns` until `until_ns`. Also return the index of each of
+    these times in the original trace."""
     rounds = max(-(-until_ns // period_ns), 1)
     if rounds * len(t_ns) > MOST_ROWS:
         raise ScenarioError(

@@ -8,12 +8,13 @@ Nothing is added to the measurement unless a key requests it.
 
 A probe sent at t enters the forward direction at t. The reply enters the return direction when the probe has arrived,
 at t plus the forward delay of this probe. The forward part of a round trip is therefore placed at the first time, and
-the return part at the second. A ping in the guest thus gets one measured round trip, and not parts of two round trips.
+the return part at the second. A ping in the guest therefore gets exactly one measured round trip, and not a mixture of
+two.
 
 The placement of forward and return parts is exact if no reply overtook another. Without overtaking, t + rtt never
-decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. This means that no probe waits for another probe
-at the far end. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply
-arrives at its recorded time, or with the previous reply if the previous one arrives later.
+decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an
+earlier probe. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives
+at its recorded time, or with the previous reply if the previous one arrives later.
 """
 
 from __future__ import annotations

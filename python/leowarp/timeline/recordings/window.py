@@ -54,7 +54,7 @@ class Stretch:
 class Part:
     """The lines of a table.
 
-    lines: The header and rows, stripped and without comments, each with its number in the file.
+    lines: The header and the rows, each with its line number in the file. They are stripped, and comments are left out.
     zero_ns: The time of the table's first row if times are on the wall clock, otherwise None.
     longest_ns: The longest step between rows of the whole table if the table ends before the stretch ends, otherwise
         None.
@@ -85,7 +85,7 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
     whole table must be read.
 
     column: The name of the time column, in s.
-    Raises ScenarioError if the rows around the stretch are too large for memory.
+    Raises ScenarioError if the needed rows do not fit into the memory limit.
     """
     try:
         if path.stat().st_size < FROM_BYTES:
@@ -196,8 +196,8 @@ class _Table:
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
     def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
-        """Yield the lines from position `at` on: first byte, text without surrounding blanks, and line number. A line
-        must begin at `at`. Blank lines and comments are left out."""
+        """Yield the lines from position `at` on: position of the first byte, text without surrounding blanks, and line
+        number. A line must begin at `at`. Blank lines and comments are left out."""
         self._file.seek(at)
         while raw := self._readline():
             line = raw.strip()

@@ -19,8 +19,8 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
     """Yield the lines of the CSV, with line ends: comments about the origin, a header, rows.
 
     The times are wall-clock times if the measurement has a wall clock. The times and delays are exact to the ns, and
-    rates to the bit/s. Values for which the table has no column are omitted, and a comment says so. Examples are
-    retransmissions, congestion windows, and the direction of a loss.
+    rates to the bit/s. Values for which the table has no column are omitted, and a comment says so. Such values are,
+    for example, retransmissions, congestion windows, and the direction of a loss.
 
     Raises ScenarioError if the measurement contains neither delays nor rates.
     """

@@ -32,8 +32,8 @@ STUDY_STEP_MS = 6.7
 
 # Implements claim 3.1 of huston2024 (figure 3).
 def minimum_changes(frames: Frames) -> Outcome:
-    """Find the period of the flood ping's RTT from the pings alone. According to the claim, the minimum RTT changes
-    from slot to slot and is constant within a slot.
+    """Find the period of the flood ping's RTT from the pings alone. The claim says that the minimum RTT differs between
+    slots and is constant within a slot.
 
     The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
     its delays.
@@ -82,7 +82,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 def loss_gathers(frames: Frames) -> Outcome:
     """Compare the share of lost probes near a reconfiguration with the share of all probes near one.
 
-    The share of all probes is 13 %, because 2 s of each slot of 15 s are within 1 s of a reconfiguration.
+    Of all probes, 13 % are near one, because 2 s of each 15 s slot are within 1 s of a reconfiguration.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
@@ -278,7 +278,7 @@ STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
 
 # Implements claim 3.6 of huston2024 (figure 2).
 def capacity_range(frames: Frames) -> Outcome:
-    """Compare the median, lowest and highest goodput of the capacity tests in each direction with figure 2.
+    """Compare the goodput of the capacity tests with figure 2: median, lowest and highest value in each direction.
 
     A test uses TCP, so its result is below the capacity of the link. The link's capacity at the time of the test is
     also listed. The capacity shows whether the profile is wrong or losses slowed the test. The lowest and the highest

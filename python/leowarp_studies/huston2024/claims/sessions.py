@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about sessions of Reno, CUBIC and BBR at peak and off-peak (3.7 to 3.11, 3.27), and about SACK.
 
-Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
-are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare values over
-different paths. On this path, a loss-based session is limited by isolated loss and not by handovers. Without isolated
-loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal of the
-study is also run without isolated loss (`CLEAN_PEAK`).
+Each function takes the study's data sets and returns an `Outcome`. Its `numbers` are in bit/s or packets, or are
+ratios. Variants are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare
+values over different paths. On this path, a loss-based session is limited by isolated loss and not by handovers.
+Without isolated loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each
+proposal of the study is also run without isolated loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _first_peak(trace: Trace) -> float:
 
 
 def _lowest_after_peak(trace: Trace) -> float:
-    """Return the smallest mean over half a second, in bit/s, in the second after the session's peak."""
+    """Return the lowest goodput in a bin of half a second, in bit/s, within the second after the session's peak."""
     # The search for the peak is limited to 2 s, because the study says "in 2 s". Later peaks occur when the window has
     # grown again.
     early = trace.t_s < 2.0
@@ -134,7 +134,7 @@ def cubic_starts_fast(frames: Frames) -> Outcome:
 
 # Implements claim 3.9 of huston2024 (figures 8, 9).
 def bbr_is_revised(frames: Frames) -> Outcome:
-    """Compare the changes of BBR's bandwidth estimate at reconfigurations with its changes at other times.
+    """Compare how much BBR's bandwidth estimate changes at reconfigurations and at other times.
 
     The change at other times is the change from the first to the second half of each slot. The first 2 s of a slot are
     left out, because the estimate falls later than the capacity. The estimate is the maximum over ten round trips
@@ -207,8 +207,8 @@ def reno_is_poor(frames: Frames) -> Outcome:
 
 # Implements claim 3.11 of huston2024 (text).
 def sack_matters(frames: Frames) -> Outcome:
-    """Return the share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated
-    loss.
+    """Return the share of their goodput that CUBIC, Reno and BBR keep if SACK is off. The share is measured at peak,
+    off-peak and without isolated loss.
 
     The verdict depends only on the share that CUBIC keeps at peak. NewReno repairs a single loss per window in one
     round trip, just as SACK does. The gain by SACK depends on how many packets of a window are lost.

@@ -20,7 +20,7 @@ _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capaci
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
 """The names of conditions in which only one property of the path varies, or none."""
 MOVES_RATIO = 0.05
-"""The smallest relative change that counts as a change of BBR's estimate. This change is half of the change that claim
+"""The smallest relative change that counts as a change of BBR's estimate. It is half as large as a change that claim
 3.9 calls a revision."""
 
 
@@ -82,8 +82,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
-    """Return the median over seeds of a ratio. The ratio is the share of its path that one session uses, divided by the
-    share that the other session uses."""
+    """Return how much of its path `one` uses, divided by how much of its path `other` uses, as a median over seeds."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
@@ -92,11 +91,11 @@ def _kept(one: list[Trace], other: list[Trace]) -> Middle:
 
 # Implements claim 3.26 of huston2024 (text).
 def latency_moves_the_estimate(frames: Frames) -> Outcome:
-    """Compare the relative changes of BBR's estimate in three conditions: only the jitter varies, only the base delay
+    """Compare how much BBR's estimate changes, relative to its size, if only the jitter varies, only the base delay
     varies, or nothing varies.
 
-    Jitter does not change in steps at reconfigurations. The change for jitter is the larger of two medians: from slot
-    to slot, and within slots.
+    Jitter does not change in steps at reconfigurations. For jitter, the larger of two median changes is used: the
+    change from slot to slot, and the change within slots.
 
     Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`, which are median changes; 0.1 is 10 %.
     """
@@ -172,8 +171,8 @@ def others_make_the_peak(frames: Frames) -> Outcome:
 
 
 def _over(mine: pd.DataFrame, off_peak: pd.DataFrame, variant: str) -> Middle:
-    """Return the goodput beside other customers, divided by goodput of the same congestion control alone, as a median
-    over seeds."""
+    """Return a congestion control's goodput beside other customers, divided by its goodput alone, as a median over
+    seeds."""
     both = [frame.loc[frame["variant"] == variant, ["seed", "goodput_bps"]] for frame in (mine, off_peak)]
     named = [frame.assign(variant=name) for frame, name in zip(both, ("shared", "alone"), strict=True)]
     return paired_ratio(pd.concat(named), "goodput_bps", "shared", "alone")
@@ -210,7 +209,8 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
     """Compare CUBIC with jitter and CUBIC without jitter in two ways: with the same smallest RTT, and with the same
     mean RTT.
 
-    Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same two without isolated loss.
+    Returns: Numbers: `of_no_jitter_ratio` and `of_mean_kept_ratio` at peak, and both ratios again for sessions without
+        isolated loss.
     """
     rows: pd.DataFrame = frames["jitter"]
     sessions: pd.DataFrame = frames["sessions"]

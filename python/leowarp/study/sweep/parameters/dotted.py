@@ -14,8 +14,8 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""The number of parts of a key, by the table in which the key begins. Keys of other tables have two parts. Keys of
-queue parameters always have three."""
+"""The number of parts of a dotted key, keyed by the table with which the key begins. Keys of other tables have two
+parts. Keys of queue parameters always have three."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:

@@ -25,7 +25,7 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that no study uses. `around_seed` inserts this seed in a plan to find the seed's place in the text."""
+"""A seed that occurs in no study. `around_seed` inserts this seed in a plan to find the seed's place in the text."""
 
 MOST_COMBINATIONS = 100_000
 """The maximum number of combinations. Before the first run, each combination is loaded and checked, which takes 5
@@ -37,7 +37,7 @@ both takes 5 us."""
 
 MOST_RUNS = 1_000_000
 """The maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at
-least 0.1 s of processor time. A study with the maximum number of runs takes more than a day of processor time."""
+least 0.1 s of processor time. A study with this number of runs takes more than a day of processor time."""
 
 MOST_PROBLEMS = 20
 """The maximum number of mistakes that are shown at once. Thousands of combinations may have the same mistakes."""
@@ -47,8 +47,8 @@ MOST_PROBLEMS = 20
 class Combination:
     """One value for each parameter, and the data derived from these values. The data do not depend on the seed.
 
-    values: The values as in the study file, by dotted key.
-    columns: The values of the result columns, by column name (see `keys.columns_of`).
+    values: The value of each parameter as in the study file, keyed by dotted key.
+    columns: The value of each result column, keyed by column name (see `keys.columns_of`).
     plan: The plan, with the scenario's own seed.
     """
 
@@ -83,8 +83,8 @@ class Combination:
 class PlannedRun:
     """A run of a study.
 
-    number: The position in the study. All combinations with the first seed come first, followed by all combinations
-        with the second seed.
+    number: The position of the run in the study. All combinations with the first seed come first, followed by all
+        combinations with the second seed.
     """
 
     number: int
@@ -191,8 +191,8 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """Yield all combinations of the dimensions' values, except the combinations that `exclude` and `only` remove. Each
-    combination maps a key to the parameter and its value.
+    """Yield all combinations of the dimensions' values, except the combinations that `exclude` and `only` remove. A
+    combination is a dict from the parameter's key to the parameter and its value.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -215,7 +215,7 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
 
 
 def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
-    """Return whether a combination has one of the listed values for each key of the condition."""
+    """Return whether a combination has, for each key of the condition, one of the values listed there."""
     return all(values[key] in allowed for key, allowed in condition.values.items())
 
 
@@ -244,7 +244,7 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so both runs would
+    """Raise an error if two runs have the same plan. Results are keyed by the hash of the plan, so both runs would
     share one row."""
     # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
     # plans, so the check neither joins nor hashes their texts.

@@ -65,7 +65,7 @@ class Condition:
     """A table of `[[exclude]]` or `[[only]]`. A combination matches if it has one of the listed values for each key of
     the table.
 
-    values: The values that match, in plain TOML types, by the parameter's dotted key.
+    values: The values that match, in plain TOML types, keyed by the parameter's dotted key.
     origin: The position of the table in the file.
     """
 
@@ -375,8 +375,8 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """Return the seeds in order, from `first` and `count`, or from a `list`. None means that the section `[seeds]` is
-    missing or wrong.
+    """Return the seeds in order. The section gives `first` and `count`, or a `list`. None means that the section
+    `[seeds]` is missing or wrong.
 
     A seed is the scenario's `run.seed`, so the schema of scenarios determines its allowed range.
     """

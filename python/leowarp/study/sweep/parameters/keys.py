@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan key and the result columns of each dotted scenario key."""
+"""Finds the plan key and the result columns that belong to a dotted scenario key."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """Return the types of the columns that `columns_of` returns.
 
-    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. The text of a quantity has
-    its own column.
+    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. A quantity as text has its
+    own column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)

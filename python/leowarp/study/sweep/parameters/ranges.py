@@ -32,8 +32,8 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """Return the values of a range in the form of a scenario: strings with a unit, or integers for a count.
 
     given: The keys `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
-    key: The scenario key that is varied. The key's quantity determines the allowed units, and whether values are stored
-        in whole units.
+    key: The scenario key that is varied. The quantity of the key determines the allowed units, and whether values are
+        stored in whole units.
     Raises ScenarioError if the range is wrong.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
@@ -99,7 +99,7 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
 
 
 class _Kind:
-    """A converter of a key's values from text to numbers, and back.
+    """Converts the values of a key from text to numbers, and back.
 
     sample: The value of `from`. All values are written in the unit of `sample`. For a queue, `sample` also determines
         whether values are in packets or in bytes.
@@ -116,7 +116,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """Return a text as an exact number in the stored unit. For a count, the number is the integer itself."""
+        """Return a value as an exact number in the stored unit. A count is already a number."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):

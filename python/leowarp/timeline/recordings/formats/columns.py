@@ -4,8 +4,8 @@ t_ns,rtt_ms`.
 
 Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
 time. If there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without
-`--columns`, three columns of which the second counts up are read as ``t_s,seq,rtt_ms``. For all other files without
-`--columns`, the error message contains a guess, which the user has to confirm with `--columns`.
+`--columns`, three columns of which the second counts up are read as ``t_s,seq,rtt_ms``. For any other file, `--columns`
+is needed. Without it, the error message contains a guess for the user to confirm.
 """
 
 from __future__ import annotations
@@ -330,8 +330,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """Return the unit of a column of times. The unit of wall-clock times follows from their size. The unit of other
-    times follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
+    """Return the unit of a column of times. For wall-clock times, the size of the first value shows the unit. The unit
+    of other times follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit

@@ -33,7 +33,7 @@ def read(
 
     format: csv, irtt, ping, columns, leoreplayer or iperf3. With auto, the content decides.
     interval_ns: The time between lines, for a format that does not contain it.
-    columns: The names of the columns of a table without a header (`columns.parsed_columns`). If they are given, the
+    columns: The names of the columns, if the table has no header (`columns.parsed_columns`). If they are given, the
         format is columns.
     stretch: The part of the measurement that is needed. Only this part of a large CSV table is read.
     Raises ScenarioError with file and line if the file cannot be read.
@@ -70,7 +70,7 @@ def read_capacity(
     path: str | Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
 ) -> tuple[Capacity, Capacity | None, int | None]:
     """Read a file of capacity. The result is (capacity down, capacity up, wall-clock time in ns at the file's time 0).
-    The last two are None if the file does not have them.
+    The second and the third are None if the file does not contain them.
 
     format: csv or mahimahi. With auto, the content decides.
     packet_bytes: The size of one opportunity in a Mahimahi trace.

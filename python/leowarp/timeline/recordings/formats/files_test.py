@@ -218,8 +218,8 @@ def test_the_integral_of_the_capacity_is_the_opportunities(times: list[int], rou
 def test_what_was_measured_is_read_whatever_wrote_it(
     tmp_path: Path, rtts: list[int | None], first: int, every_ms: int
 ) -> None:
-    """The round trips are in tenths of a ms. None means a lost probe. The first and the last probe are never lost,
-    because ping's output cannot show this."""
+    """Each element of `rtts` is a round trip in tenths of a ms. None means a lost probe. The first and the last probe
+    are never lost, because the output of ping cannot show that they were sent."""
     rtts = [100, *rtts, 100]
     sent = [NOON_NS + place * every_ms * MS for place in range(len(rtts))]
     want = np.array([np.nan if rtt is None else rtt * 100_000.0 for rtt in rtts])

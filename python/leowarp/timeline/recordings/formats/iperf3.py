@@ -33,8 +33,8 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""The allowed relative difference between iperf3's sums and the values that they should equal. Differences are normal,
-because rates are rounded, and intervals end with a complete segment."""
+"""The allowed relative difference between iperf3's sums and the values that they should equal. Small differences are
+normal, because iperf3 rounds rates and ends each interval with a complete segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:

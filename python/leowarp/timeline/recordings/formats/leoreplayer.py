@@ -3,7 +3,8 @@
 
 The format is from SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k
 (from 0) holds for packets sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line,
-LeoReplayer starts again with the first one (here: ``repeat``). The values are halves of round trips measured by ping.
+LeoReplayer continues with the first one, as leowarp does with ``repeat``. The values are halves of round trips measured
+by ping.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
 
 
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """Return a note for the user if the text's last line has no line end and may be incomplete.
+    """If the text does not end with a line end, return a note for the user that the last line may be incomplete.
 
     line: The number of the last line, counted from 1.
     """

@@ -159,8 +159,8 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of each time among successive equal times. Time stamps in us may be equal, and adding 0, 1, 2 ns
-    makes them different."""
+    """For each time, return how many equal times come directly before it. Time stamps in us may be equal, and adding 0,
+    1, 2 ns makes them different."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

@@ -8,8 +8,8 @@ so their sending times are interpolated between their neighbours' times. If prob
 after the last, only their number is known, from ping's statistics.
 
 A file may contain several outputs if their replies have time stamps. The outputs become one measurement, in which
-nothing is known of the time between two outputs. If a line cannot be read, its probe is left out, and counts neither as
-lost nor as answered.
+nothing is known of the time between two outputs. If a line cannot be read, its probe counts neither as lost nor as
+answered.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """Return the run without replies whose sequence number is damaged. Nothing is known about the probes of these
+    """Return `run` without the replies whose sequence number is damaged. Nothing is known about the probes of these
     replies."""
     strange = strange_numbers(run.replies, interval_ns)
     for place in sorted(strange):

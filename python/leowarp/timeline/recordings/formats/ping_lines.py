@@ -100,7 +100,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The numbers of packets sent and received, as printed by ping."""
+    """The numbers of packets sent and received, from the summary line that ping prints."""
 
     line: int
     sent: int
@@ -136,7 +136,7 @@ class Damaged:
     line: int
     text: str
     replies: int = 1
-    """The smallest number of replies that the line can have been."""
+    """The smallest number of replies of which the line may consist."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None

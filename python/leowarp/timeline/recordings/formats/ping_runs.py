@@ -56,8 +56,8 @@ class Run:
         return min([*(reply.line for reply in self.replies), *unread])
 
     def without(self, places: set[int]) -> Run:
-        """Return a copy of the run in which the replies at `places` count as damaged lines. Nothing is then known of
-        their probes."""
+        """Return a copy of the run in which the replies at `places` count as damaged lines. For the copy, it is unknown
+        what happened to the probes of these replies."""
         if not places:
             return self
         kept = [place not in places for place in range(len(self.replies))]
@@ -139,7 +139,7 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
     """Return sequence numbers that continue to count up after 65535, and the index at which another run begins, if any.
 
     replies: The replies in the order of their lines.
-    interval_ns: The time between probes, for replies without time stamps.
+    interval_ns: The time between probes. It is used for replies without time stamps.
     Returns seqs: The numbers of the replies before the index `place`, or of all replies if `place` is None.
     Returns place: The index of the first reply of another run, or None if all replies belong to one run.
     """
@@ -158,7 +158,7 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """Return the reply's number without the 16-bit limit, from the time stamps. The number is right even after an
+    """Return the reply's number without the 16-bit limit, from the time stamps. The result is correct even after an
     outage of more than 32,768 probes. None means that the reply belongs to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns
@@ -207,7 +207,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Return the time between probes in ns, from replies with consecutive numbers."""
+    """Return the median time between two probes with consecutive numbers, in ns, or 0."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

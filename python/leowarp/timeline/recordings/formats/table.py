@@ -3,9 +3,9 @@
 
 The required columns are ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional columns for A to B are
 ``rate_mbps`` and ``loss_ratio``. Optional columns for B to A are ``delay_up_ms``, ``rate_up_mbps`` and
-``loss_up_ratio``. If a column for B to A is missing, B to A has the values of A to B. A table of capacity has the
-columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. The lines that begin with ``#`` are
-comments.
+``loss_up_ratio``. If a column for B to A is missing, the value of A to B also applies to B to A. A table of capacity
+has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. The lines that begin with ``#``
+are comments.
 
 - Each row holds from its time until the time of the next row. The times must increase. If the first time is 1e9 or
 more, times are seconds since 1970, and the first time is the table's time 0.
@@ -123,8 +123,8 @@ class _Table:
     lines: The line of each row.
     columns: The cells of each column, without surrounding blanks.
     hint: The allowed columns, for messages.
-    zero_ns: The wall-clock time of the whole table's first row, if only a part of a table was read. None means that the
-        first row that was read is time 0.
+    zero_ns: The wall-clock time of the whole table's first row, if only a part of a table was read. None means that
+        time 0 is the first row that was read.
     longest_ns: The longest step between rows of the whole table, if only a part of a table was read.
     """
 
@@ -153,7 +153,7 @@ class _Table:
         return t_ns, None
 
     def words(self, name: str, word: str) -> NDArray[np.bool_]:
-        """Return where a column contains this word, as a bool array of shape (rows,)."""
+        """Return whether each cell of a column is this word, as a bool array of shape (rows,)."""
         return np.array([cell == word for cell in self.columns[name]], dtype=bool)
 
     def numbers(

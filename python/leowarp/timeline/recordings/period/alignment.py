@@ -2,10 +2,10 @@
 """Refines period and phase to a fraction of a bin. The best schedule is the one with the strongest signs of events,
 summed over all its instants.
 
-In noise, the time of one step cannot be determined, but the common offset of twenty steps can. Around each instant,
-every sign gives a curve over the offset from the instant. The curve shows the change of the delay's level for steps,
-the increase of losses for losses, and the increase of the delays for spikes. The sum of the curves over all instants
-has its largest value at the right offset, provided that the period is right.
+Noise hides the exact time of a single step, but not the common offset of twenty steps. Around each instant, every sign
+gives a curve over the offset from the instant. The curve shows the change of the delay's level for steps, the increase
+of losses for losses, and the increase of the delays for spikes. The sum of the curves over all instants has its largest
+value at the right offset, provided that the period is right.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _ALMOST = 0.7
 def aligned(
     series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float], *, loose_ratio: float = np.inf
 ) -> tuple[float, float]:
-    """Return period and phase near the input values. The phase is on the series' clock.
+    """Return refined values of the period and the phase. The phase is on the series' clock.
 
-    period_ns, phase_ns: The initial values. At both ends of the series, their error must be at most about one bin of
-        the module `signs`.
+    period_ns, phase_ns: The initial values. They must predict the instants at both ends of the series to about one bin
+        of the module `signs`.
     by_sign: The log Bayes factor of each sign. Signs with weak evidence are not used.
     loose_ratio: The largest relative change of the period.
     """
@@ -172,8 +172,8 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
     """Return the mean of the values in the 0.3 s after each place, minus the mean in the 0.3 s before it.
 
     values: float64 array of shape (n,)
-    at: int64 array of shape (instants, offsets). The indexes in `values`, from 0 to n.
-    Returns: float64 array of the shape of `at`. The differences of the means.
+    at: int64 array of shape (instants, offsets). The places to evaluate, as indexes into `values` from 0 to n.
+    Returns: float64 array of the shape of `at`. The difference of the two means at each place.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])

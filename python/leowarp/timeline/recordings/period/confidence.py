@@ -29,7 +29,7 @@ _NONE_AT_MOST = 0.95
 
 
 def believed(found: Search | None) -> bool:
-    """Return whether the best candidate is more likely right than "no period"."""
+    """Return whether the evidence for the best candidate is strong enough to prefer it to "no period"."""
     return found is not None and found.candidates[0].log_odds >= BELIEVED
 
 

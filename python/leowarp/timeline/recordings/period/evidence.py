@@ -62,7 +62,8 @@ class Ratios:
         return self.bins * self.signs.bin_s
 
     def places(self, period_s: float, phase_s: NDArray[np.float64] | float) -> NDArray[np.int64]:
-        """Return the bins of the instants ``phase + k period``, shape (instants, phases). -1 means after the end."""
+        """Return the bin that contains each instant ``phase + k period``, shape (instants, phases). -1 means that the
+        instant is after the end."""
         count = int(np.ceil(self.span_s / period_s))
         instants_s = np.add.outer(np.arange(count) * period_s, np.atleast_1d(phase_s))
         places = (instants_s / self.signs.bin_s).astype(np.int64)
@@ -113,7 +114,7 @@ class Ratios:
         return max(periods_s, key=most)
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the sums of log likelihood ratios over the instants in these `places`, shape (rows, models,
+        """Return the log likelihood ratios, summed over the instants in the bins `places`, shape (rows, models,
         phases)."""
         # An instant after the end of the series has the place -1, which selects the added last column of zeros.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)

@@ -44,7 +44,7 @@ class Finding:
 def find(series: Series) -> Finding:
     """Return the period and phase of the events in a series of probes.
 
-    series: The times of the series must be on a clock without adjustments (`numbered_probes`, `undone`).
+    series: The probes. Their times must come from a clock that was not adjusted (`numbered_probes`, `undone`).
     Returns: A finding, even if there is no schedule. If the series is too short, the confidence is one half.
     """
     found = search(series)

@@ -23,8 +23,8 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
 """The prior probability by period in s, for periods within 1 % of a listed value. All other periods share the remaining
-probability. The period of the only constellation with published reconfigurations is 15 s (`scenario.access`). 5, 10,
-20, 30 and 60 s are round numbers, which machines use for schedules."""
+probability. The period of the only constellation with published reconfigurations is 15 s (`scenario.access`). The other
+values are round numbers, which are usual in schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
@@ -78,8 +78,8 @@ class Candidate:
 class Search:
     """The result of a search: all candidates, the best one first.
 
-    of_sign: dict of str to (Candidate or None). The best candidate from each sign alone. None means that the sign
-        supports no candidate.
+    of_sign: dict of str to (Candidate or None). For each sign, the best candidate if only this sign is used. None means
+        that the sign supports no candidate.
     multiple: The best candidate's period is this multiple of the period with the largest factor, because the instants
         of the shorter period show different signs.
     split_log_odds: The log odds of the decision for this multiple, which are infinite if `multiple` is 1.
@@ -139,8 +139,9 @@ def search(series: Series) -> Search | None:
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     """Return the periods of the strongest lines in the spectra, each with its row of `Signs.shares`.
 
-    A short event in every period gives harmonics of equal strength. The powers of the harmonics are added, as in
-    searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
+    A short event that recurs in every period gives the spectrum harmonics of equal strength. The powers of the
+    harmonics are added, as in searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221,
+    1969).
 
     Returns: list of (float, int). The list has at most 20 periods, the strongest first.
     """
@@ -251,7 +252,7 @@ def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate
 
 
 def weight(found: Search, period_s: float, phase_s: float) -> float:
-    """Return the log Bayes factor of a period and a phase, which need not be a candidate."""
+    """Return the log Bayes factor of any period and phase. They need not belong to a candidate."""
     ratios = Ratios.from_signs(found.signs)
     factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
     return float(ratios.whole(factors)[0])

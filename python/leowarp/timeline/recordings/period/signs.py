@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The signs of events on a path: how rare each sign is in each bin of a time grid.
+"""The signs of events on a path. For each bin of a time grid, they say how rare the sign is.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
 at other times, and are more frequent in some minutes than in others. The strength of a sign in a bin is therefore
@@ -135,7 +135,7 @@ def _steps(bins: _Bins) -> list[Scores]:
 def clipped(of: Scores, width: int) -> Scores:
     """Return the values, with outliers above the surrounding median clipped, so that a mean can be computed.
 
-    Without clipping, a median would also ignore spikes. In normal noise, however, a median needs 1.57 times as many
+    A median would ignore outliers even without clipping. In normal noise, however, a median needs 1.57 times as many
     samples as a mean for the same precision.
 
     of: float64 array of shape (n,). nan: unknown.
@@ -153,7 +153,8 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     of: float64 array of shape (n,). nan: unknown.
     width: The number of values in each mean.
     apart: The number of values directly after the place that neither mean includes.
-    Returns: float64 array of shape (n + 1,). Place k lies before value k, and place n lies after the last value.
+    Returns: float64 array of shape (n + 1,). Element k is for the place before value k, and element n is for the place
+        after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
@@ -176,7 +177,7 @@ def _spikes(bins: _Bins) -> Scores:
 
 def _losses(bins: _Bins) -> list[Scores]:
     """Return the loss ratio in each bin, and the change of the loss ratio from before the bin to after it. The change
-    is 0 except at its peaks, which are at the ends of a long run of losses."""
+    is set to 0 except at its local maxima, which are where a long loss begins or ends."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -207,7 +208,7 @@ def _moving_median(of: Scores, width: int) -> Scores:
 
 
 def _peaks(score: Scores, reach: int) -> Scores:
-    """Return the scores at places that are the maximum within `reach` bins, and 0 at all other places."""
+    """Return the scores that are the maximum of all scores within `reach` bins. All other scores become 0."""
     highest = _moving_max(score, reach)
     return np.where(np.isnan(score), np.nan, np.where(score >= highest, score, 0.0))
 
@@ -225,7 +226,7 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 
 
 def _mean(of: list[Scores]) -> Scores:
-    """Return the mean over the rows of a sign, for each bin. The mean is nan if all rows are nan."""
+    """Return the mean score of each bin over the rows of `of`. The mean is nan if all rows are nan."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a bin that has only nan values
         return np.asarray(np.nanmean(of, axis=0))
