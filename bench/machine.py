@@ -21,7 +21,8 @@ def machine() -> str:
 
 
 def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
-    """Return the latency of dependent loads in ns. The key is the size in KiB of the randomly visited memory region."""
+    """Return a dict from the size in KiB of a memory region to the latency of a load in ns. Loads visit the region
+    randomly, and each waits for the load before it."""
     source = Path(__file__).with_name("load_latency.c")
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
         program = Path(directory) / "load_latency"

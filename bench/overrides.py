@@ -57,7 +57,8 @@ LOADS: list[Load] = [
 
 
 def kernels(tree: Path) -> dict[str, Path]:
-    """Return the binary of each kernel, by the override that it lacks. Missing kernels are built in `tree`."""
+    """Return a dict from override to the binary of the kernel without this override. Missing kernels are built in
+    `tree`."""
     source = tree / "source"
     if not source.is_dir():
         growing = tree / "unpacking"

@@ -3,8 +3,8 @@
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
-The script prints three values for each scenario key and kind of recording. The values are the number of seeds whose
-interval (nominal level 99 %) contains the true value, the median of the estimates, and the median width of the
+For each scenario key and each kind of recording, the script prints three values. The values are the number of seeds
+whose interval (nominal level 99 %) contains the true value, the median of the estimates, and the median width of the
 intervals. No kernel runs: pings are computed from the profile's tables. If the row of a fit is in the file already, the
 fit is not repeated.
 """

@@ -26,7 +26,7 @@ def run(name: str, changes: dict, directory: Path) -> lw.Run:
 
 
 def probe_error_ns(model: str, directory: Path) -> float:
-    """Return the largest difference between a probe's one-way delay over three hops and its closed form."""
+    """Return the largest error of a probe's one-way delay over three hops, compared with the closed form, in ns."""
     ping = {"kind": "ping", "source": "A", "destination": "B", "interval": "97 ms", "payload": "1000 B"}
     echoes = run("chain.toml", {"flows": [ping], "network.link_model": model}, directory).echoes()
     expected_ns = 3 * (10_000_000 + 1042 * 800)
@@ -34,7 +34,8 @@ def probe_error_ns(model: str, directory: Path) -> float:
 
 
 def standing_queue_ms(model: str, directory: Path) -> float:
-    """Return the queueing delay of a UDP stream at twice the rate: 100 packets of 842 us are 84.2 ms."""
+    """Return the queueing delay in ms of a UDP stream that sends at twice the link's rate. It should be 84.2 ms,
+    because the queue holds 100 packets of 842 us."""
     udp = {"kind": "udp", "source": "A", "destination": "B", "payload": "1010 B", "rate": "20 Mbit/s"}
     changes = {"flows": [udp], "network.link_model": model, "run.duration": "3 s"}
     echoes = run("chain.toml", changes, directory).echoes()

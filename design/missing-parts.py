@@ -191,8 +191,8 @@ def of_transfers(name: str, folder: Path, validation: Path) -> None:
 
 
 def in_pieces(goodput: Any, recorded: Any) -> Any:
-    """Return the goodput as iperf3 counts it, in whole pieces that iperf3 has written. The size of a piece is the most
-    frequent value in the recording."""
+    """Return the goodput as iperf3 would report it. It counts only whole pieces that it has written. The size of a
+    piece is the most frequent value in the recording."""
     values, counts = np.unique(recorded[recorded > 0].round(2), return_counts=True)
     piece = float(values[np.argmax(counts)])
     return np.diff(np.floor(np.cumsum(goodput) / piece) * piece, prepend=0.0)

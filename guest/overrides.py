@@ -62,7 +62,8 @@ def is_object(entry):
 
 
 def kbuild():
-    """The Makefile for all objects of overrides.toml; build.sh builds only those of its kernel."""
+    """Return the Makefile for the objects in overrides.toml. Of these, build.sh builds only the objects for its
+    kernel."""
     lines, composites = [], []
     objects = [entry for entry in overrides() if is_object(entry)]
     lines.append("obj-y := " + " ".join(f"{entry['name']}.o" for entry in objects))

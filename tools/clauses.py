@@ -255,7 +255,7 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:
-    """Yield all faults, one line each. `judged` maps each study to its claims in the code."""
+    """Yield all faults, one line each. `judged` is a dict from study to the claims that its code tests."""
     known = {clause.key: clause for document in documents for clause in document.clauses}
     for citation in cited:
         if citation.key not in known:

@@ -76,7 +76,7 @@ def glibc_needed(library: Path) -> tuple[int, int]:
 
 
 def version_needs(data: bytes) -> list[tuple[str, str]]:
-    """Return the library and symbol version for each entry of the ELF table of needed versions.
+    """Return the symbol versions that an ELF file needs, each with its library.
 
     data: The content of a whole ELF-64 file, little endian.
     Returns: list of (str, str). The pairs, such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.

@@ -173,7 +173,7 @@ def python_graph(package: str) -> dict[str, set[str]]:
 
 
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
-    """Return the imports among the packages of each package that contains packages, by full names.
+    """For each package that contains packages, return which of these import which. The names are full names.
 
     imports: The result of `python_graph`. Tests are left out, because they import from all parts of their package.
 
@@ -211,8 +211,8 @@ def folder_of(module: str, room: str) -> str:
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:
-    """Return, for each C file below a directory, the files whose functions or values it uses. Files are named by their
-    stems."""
+    """Return a dict from each C file below a directory to the C files whose functions or values it uses. Files are
+    named by their stems."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*/*.h")))
     may_lack = set(C_WEAK_DECLARATION.findall(C_COMMENT.sub("", headers)))

@@ -26,7 +26,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 34
-"""The largest number of words in a sentence. CONTRIBUTING.md says 25, but lists and definitions must pass."""
+"""A sentence may have at most this number of words. CONTRIBUTING.md allows 25 words, but this check must accept lists
+and definitions."""
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")

@@ -47,8 +47,8 @@ class Made:
         made), `table(name)` (its metrics `name.*`), `answers` (the output of commands with `--json`) and `here` (the
         directory). It may also use the modules `lw`, `np` and `pd`, and earlier values. A table has a row for each
         instant and flow. Flow -1 is the path. Values whose name begins with `_` are not stored.
-    long: True if the result takes more than about ten seconds. The tests do not repeat a long result, but this script
-        does.
+    long: True if the result takes more than about ten seconds. Only this script computes such a result again. The tests
+        skip it.
     """
 
     name: str
@@ -228,7 +228,7 @@ def result(
 
 
 def known(summary: dict[str, Any]) -> dict[str, Any]:
-    """Return the scalars of a summary and of its flows, except costs and null values."""
+    """Return a summary without costs and null values, both in the run and in its flows."""
     kept = {name: value for name, value in summary.items() if value is not None and name not in COSTS}
     return {**kept, "flows": [known({**flow, "flows": None}) for flow in kept["flows"]]} if "flows" in kept else kept
 

@@ -31,7 +31,7 @@ MORE = {
     "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
 }
 OF_A_PART = 2
-"""The number of runs from each group of a study: the first and the last."""
+"""How many runs are taken from each group of a study. With 2, they are the first and the last run."""
 NETWORKS = 100
 """The number of random networks, each made from its seed."""
 
@@ -75,7 +75,7 @@ def study_runs() -> dict[str, Case]:
 
 
 def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
-    """Yield the index and plan of `OF_A_PART` runs, at even distances within a group."""
+    """Yield the index and plan of `OF_A_PART` runs that are evenly spaced within a group."""
     from leowarp.scenario import load, resolve
     from leowarp.study.sweep import StudyFile
     from leowarp.study.sweep.parameters.expand import values_of

@@ -3,8 +3,9 @@
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
-The site has the pages and the layout of a Git host, so that links between pages work in both places. A link to another
-file leads to the file's text on the site. A link to a directory becomes plain text. A warning of Sphinx is an error.
+The site has the same pages and paths as the repository on a Git host, so links between pages work in both. A link to
+another file leads to the file's text on the site. A link to a directory becomes plain text. A warning of Sphinx is an
+error.
 """
 
 from __future__ import annotations

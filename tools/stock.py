@@ -44,8 +44,8 @@ class Quantity:
     scalar: The name of the scalar in the flow's part of summary.json.
     scale: The printed unit of the scalar, as a multiple of the scalar's own unit.
     absolute: The largest allowed difference, in the scalar's unit.
-    ratio: The largest allowed difference, relative to the default kernel's value. A difference is allowed if it is
-        within `absolute` or within `ratio`.
+    ratio: The largest allowed difference, as a share of the value with the default kernel. A difference is allowed if
+        it is within `absolute` or within `ratio`.
     """
 
     scalar: str

@@ -123,7 +123,7 @@ class Checker(ast.NodeVisitor):
         """Return the unit of an expression. None if no name in it gives one.
 
         The unit of a sum, a choice or a list is the unit of its first part with a unit. `visit_BinOp` and similar
-        methods compare this unit with the units of the other parts.
+        methods check that the other parts have the same unit.
         """
         match node:
             case ast.Name(id=name):
@@ -159,8 +159,8 @@ class Checker(ast.NodeVisitor):
         return None
 
     def _product(self, node: ast.BinOp) -> Unit | None:
-        """Return the unit of a product or quotient. A power of ten as a factor converts the unit. Any other factor
-        gives a multiple of the unit."""
+        """Return the unit of a product or quotient. A power of ten as a factor converts the unit. If the factor is
+        another number, the result is a multiple of the unit."""
         by, of = power_of_ten(node.right), self.unit(node.left)
         if by is None and isinstance(node.op, ast.Mult):
             by, of = power_of_ten(node.left), self.unit(node.right)

@@ -31,8 +31,8 @@ sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""The number of pairs of runs, for the CUBIC cases and for the others. ns-3 needs minutes of processor time for
-Madrid-Tokyo."""
+"""How often each case runs in both simulators: the CUBIC cases, and the other cases. ns-3 needs minutes of processor
+time for Madrid-Tokyo."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
 CHANGE_NS = 60_000_000_000

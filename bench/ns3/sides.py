@@ -54,8 +54,8 @@ class Outcome:
 
 COUNTED = ("goodput_bps", "sent_pkts", "lost_pkts", "late_pkts", "retransmissions_pkts", "spurious_pkts",
            "lost_again_pkts", "recoveries", "timeouts", "undos")  # fmt: skip
-"""The counts of the transfer's data packets. `lost_again_pkts` counts lost retransmissions, which a sender detects only
-by a timer or by RACK."""
+"""The counts of the transfer's data packets. `lost_again_pkts` counts retransmissions that were lost. A sender detects
+their loss only by a timer or by RACK."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:

@@ -60,7 +60,8 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """Return what this host lacks to run the dumbbell, as the end of "because ...". None means that it meets all."""
+    """Return what this host lacks to run the dumbbell, as the end of "because ...". None means that the host meets all
+    requirements."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"

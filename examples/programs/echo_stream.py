@@ -48,7 +48,8 @@ def send_all(
     """Send the stream. The n-th packet is due n / rate after the first packet. A late program sends it as soon as it
     can.
 
-    Returns: The time from the first packet to the last, and the largest delay of a packet behind its schedule.
+    Returns: The time from the first to the last packet. Also the longest time by which a packet left later than
+        planned.
     """
     begin_ns = now_ns()
     late_ns = sent_ns = 0

@@ -2,8 +2,8 @@
 """`python -m leowarp`. If pip refuses a wheel, `python leowarp-...whl/leowarp` runs this file, which prints the
 requirements that the machine lacks.
 
-For a refused wheel, pip prints only "not a supported wheel on this platform". The code in this file runs on any Python
-from 3.6 on.
+If pip refuses a wheel, it prints only "not a supported wheel on this platform". The code in this file runs on any
+Python from 3.6 on.
 """
 
 import platform

@@ -28,7 +28,7 @@ ARCHIVE = ".git_archival.json"
 """The file into which `git archive` writes the commit of a source archive, and the commit's tag if it has one."""
 
 _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
-"""The parts of a wheel that are elsewhere in a checkout, or that a checkout lacks."""
+"""The parts of a wheel that a checkout has in another place, or does not have."""
 
 
 # The files do not change while a process runs, so the hash is computed only once.
@@ -136,7 +136,7 @@ _UNKNOWN = {"git_commit": None, "git_changed": None}
 
 
 def sha256_of_package(package: Path) -> str:
-    """Return the sha256 of a package: a hash over the lines that `sha256sum` prints for its files, sorted by name.
+    """Return a hash over all files of a package: the sha256 of the lines that `sha256sum` prints, sorted by name.
 
     Tests, guest, examples and native library are left out, so that a wheel has the same hash as the checkout from which
     it was built. docs/concepts/repeatability.md has a command that computes the hash.

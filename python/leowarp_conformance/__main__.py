@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m leowarp_conformance PACKETDRILL`` runs all scripts on their kernels and prints a table of results.
 
-The exit status is 1 if a script fails without a known reason, or passes although `reasons.toml` lists it as failing.
+The exit status is 1 if a script fails without a known reason. It is also 1 if a script passes although `reasons.toml`
+says that it fails.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt at one script. The attempt boots a guest, in which packetdrill runs as root with all capabilities."""
+"""One attempt to run one packetdrill script. The attempt boots a guest, in which packetdrill runs as root with all
+capabilities."""
 
 from __future__ import annotations
 

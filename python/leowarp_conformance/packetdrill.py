@@ -17,8 +17,8 @@ from leowarp.guest.machine.session import own_session
 
 ADDRESS = "https://github.com/google/packetdrill"
 COMMIT = "8d63bbc7d6273f86e826ac16dbc3c38d4a41b129"
-"""The commit of packetdrill that is used. It is seven weeks younger than Linux 6.12. Later commits expect a longer
-TCP_INFO than Linux 6.12 has, and add no TCP scripts."""
+"""The commit of packetdrill that is used. It is seven weeks younger than Linux 6.12. Later commits have no new TCP
+scripts, and their TCP_INFO is longer than that of Linux 6.12."""
 VARIABLE = "PACKETDRILL"
 PROGRAM = "gtests/net/packetdrill"
 GOOGLES_SCRIPTS = "gtests/net"

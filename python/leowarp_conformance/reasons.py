@@ -100,6 +100,6 @@ def reasons(file: Path = FILE) -> list[Reason]:
 
 
 def verdict(scripts: ScriptSet, outcomes: Iterable[Outcome], listed: Sequence[Reason]) -> Verdict:
-    """Return the outcomes of a set, with the known reasons that apply to the set."""
+    """Combine the outcomes of a set of scripts with the known reasons for this set."""
     own = {reason.script: reason for reason in listed if reason.is_of(scripts)}
     return Verdict(scripts, tuple(outcomes), own)

@@ -3,8 +3,9 @@
 
 Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. The scenario is that of satgenpy's
 test_end_to_end_kuiper_triangle.py at the same commit. It has 34 x 34 satellites at 51.9 deg and 14.80 rev/day. Odd
-planes are shifted by half a slot. The +Grid joins equal slots. Stations reach satellites up to 1260 km away. This
-distance is the slant range for an altitude of 630 km and an elevation of 30 deg over flat ground.
+planes are shifted by half a slot. In the +Grid, links between planes join slots with the same number. Stations reach
+satellites up to 1260 km away. This distance is the slant range for an altitude of 630 km and an elevation of 30 deg
+over flat ground.
 """
 
 import csv

@@ -214,7 +214,7 @@ def test_no_verb_takes_more_than_a_gibibyte_for_any_of_them(one, other, tmp_path
 
 
 def compared_files(leowarp, run, other, tmp_path, verbs):
-    """Return the names of the files that each verb compares with the manifest before it reads them."""
+    """Return the files that each verb checks against the manifest before it reads them."""
     compared: dict[str, set[str]] = {}
     for number, verb in enumerate(verbs):
         # Each verb works on a new copy of the run, because a process compares each file only once.

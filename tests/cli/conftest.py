@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @dataclass(frozen=True)
 class Typed:
-    """The exit status and output of a command."""
+    """What a command returned: its exit status, its output, and its errors."""
 
     status: int
     out: str

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that scarce resources and names that are not valid text cause one sentence, and never status 70."""
+"""Tests the messages if resources are scarce or a name is not valid text. Each message is one sentence, and the status
+is never 70."""
 
 import os
 import shutil

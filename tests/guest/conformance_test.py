@@ -23,7 +23,7 @@ SCRIPT = "a.pkt"
 
 @pytest.fixture
 def stood_in(built_kernel: Kernel, tmp_path: Path) -> Callable[[str], Attempt]:
-    """A function that attempts to run a script, with a shell script in place of packetdrill."""
+    """A function that attempts a script. A shell script runs in place of packetdrill."""
 
     def made(program: str) -> Attempt:
         (tmp_path / SCRIPT).write_text("not read\n")

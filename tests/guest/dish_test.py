@@ -73,8 +73,8 @@ def made(folder, source, destination):
 
 
 def through_dish_ns(sent_ns):
-    """Return the times at which packets leave the access link: in order, at its rate, not during a hold, and half a
-    frame after they could be sent."""
+    """Compute when packets leave the access link, in order and at its rate. A hold delays packets, and each packet also
+    waits for half a frame."""
     free_ns, out_ns = 0, []
     for t_ns in sent_ns.tolist():
         at_ns = max(t_ns, free_ns)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that packets of the new path wait for a marker of the old path at the node where both paths meet."""
+"""Tests `cures.end_marker`. Where the old and the new path meet, packets of the new path wait for a marker on the old
+path."""
 
 import pandas as pd
 import pytest

@@ -144,7 +144,8 @@ except LeowarpError as error:
 
 @pytest.fixture
 def driver(spawn):
-    """A function that starts a guest from a separate process. The words in `before` precede the process's command."""
+    """A function that starts a guest from a separate process. `before` contains words to put in front of the process's
+    command."""
 
     def start(image: GuestImage, directory: Path, fault: str, before: Sequence[str] = (), memory_mib: int = 96):
         (directory / "in").mkdir(exist_ok=True)

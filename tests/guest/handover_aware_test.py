@@ -31,8 +31,8 @@ def transfer(
     """Return a run of one flow over a measured path, and the samples of the flow's socket. The path's rows are (t_s,
     delay_ms, rate_mbps, loss_ratio of data).
 
-    `parameters` are set in both modules. `alone` maps a module to parameters of its own. `keys` are further scenario
-    keys.
+    `parameters` are set in both modules. `alone` is a dict from module to the parameters that only this module gets.
+    `keys` are further scenario keys.
     """
     tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"

@@ -187,7 +187,7 @@ receiver.shutdown(socket.SHUT_WR)
 def some_late(
     folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
 ) -> pd.DataFrame:
-    """Make a flow whose segments are sent one by one. A random twentieth of the segments is delayed."""
+    """Make a flow whose segments are sent one by one. Each segment is delayed with a probability of 1/20."""
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)

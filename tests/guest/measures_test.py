@@ -70,8 +70,8 @@ def request_bytes(path: str) -> int:
 
 
 PACKET_NS = sending_ns(1514)
-"""The tolerance for pure acknowledgements, whose sending times the kernel decides. The acknowledgements of one round
-trip need less sending time than a packet."""
+"""Sending times may differ by this time, because the kernel decides when it sends pure acknowledgements. The
+acknowledgements of one round trip need less sending time than a packet."""
 
 
 def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_path):

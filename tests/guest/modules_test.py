@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """Run a plan whose fault only the guest can find. The reason is a kernel that cannot be inspected, or a parameter
-    that only the module can parse.
+    """Run a plan whose fault only the guest can find. Without the guest, the fault is invisible, because the kernel
+    cannot be inspected or only the module can parse the parameter.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")

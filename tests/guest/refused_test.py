@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests each reason why a cure may do nothing at a route change, in a run where it occurs and is recorded.
+"""Tests the reasons for which a cure does nothing at a route change. Each reason occurs in a run, and is recorded.
 
 In an unmodified constellation, only one of the reasons occurs: the paths meet behind a link without delay and rate. For
 the other reasons, the test changes a route or a link in the timeline.

@@ -27,7 +27,7 @@ def resequenced(
 ) -> tuple[dict[int, int], dict[str, int]]:
     """Return the times at which the packets 0, 1, ... are passed on, and the counts, computed from (arrival, number).
 
-    In the advanced algorithm, only packets of a new path (`may_wait`) wait for earlier packets.
+    With the advanced algorithm, a packet waits for earlier packets only if it is on a new path (`may_wait`).
     """
     waiting: dict[int, int] = {}
     left: dict[int, int] = {}

@@ -14,8 +14,8 @@ from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""The number of packets for which the standard error of MD is 0.5 %. For the exponential distribution, MD at 0.6 ms is
-2.5 % below the closed form. This distribution needs as many packets as the study's probe sends."""
+"""With this number of packets, the standard error of MD is 0.5 %. With this number and the exponential distribution, MD
+at 0.6 ms is 2.5 % below the closed form. This distribution needs as many packets as the study's probe sends."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 

@@ -77,7 +77,8 @@ def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
 
 
 def satrec(orbit: Orbit, number: int = 1) -> Satrec:
-    """Return the satellite of the package `sgp4`, with an epoch that is the orbit's age before `EPOCH`."""
+    """Return an SGP4 satellite of the package `sgp4`. Its epoch lies before `EPOCH` by the age that the orbit
+    states."""
     axis_m = 6_378_135.0 + orbit.altitude_m
     motion_rad_per_min = 60 * math.sqrt(398_600.8e9 / axis_m**3)
     since = EPOCH - timedelta(days=orbit.age_d) - datetime(1949, 12, 31, tzinfo=UTC)

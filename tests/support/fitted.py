@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of the profile with known parameters, and the results of a fit to them."""
+"""Synthetic recordings of the profile with known parameters, and the results of fitting them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = [
 
 SECOND_NS = 1_000_000_000
 BEYOND = 1 << 62
-"""A number that exceeds every instant and every rate."""
+"""A number that is larger than any time in ns and any rate."""
 
 
 def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
@@ -43,8 +43,8 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Return the arrival times of packets of equal length. Each packet is sent after its predecessor, at the current
-    capacity."""
+    """Return the arrival times of packets of equal length. The link sends one packet after another, at the capacity of
+    the moment."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0
@@ -66,8 +66,8 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the sending times and RTTs of pings. A ping is sent at the reply to its predecessor, or without a reply
-    after 1 s."""
+    """Return the sending times and RTTs of pings. A ping is sent as soon as the previous ping is answered, or after 1 s
+    without a reply."""
     rng = np.random.default_rng(seed)
     sent_ns, rtts_ns = [], []
     t_ns = 0

@@ -142,8 +142,8 @@ class Marked:
     def passed(
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """Return (time, number) for each packet of the new path: the time at which it is passed on. The second value
-        has the number of packets that waited, and the longest wait."""
+        """Return two values. The first lists (time, number) for each packet of the new path. The time is when the
+        packet is passed on. The second value has the number of packets that waited, and the longest wait."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]

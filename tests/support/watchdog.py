@@ -3,7 +3,7 @@
 
 No test has a limit of wall-clock time. A thread checks the processes of the tests once per second. A test hangs if all
 its processes have slept for long. The processes of other pytest-xdist workers count too, because the test may wait for
-them. A test with far more processor time than any test needs also counts as hanging.
+them. A test also counts as hanging if it uses far more processor time than any test needs.
 """
 
 import os

@@ -18,7 +18,7 @@ from leowarp.exam.taken import by_case
 
 
 def exam_page() -> str:
-    """Return the page as Markdown. The same cases and stored results always give the same bytes."""
+    """Return the page as Markdown. The text depends only on the cases and the stored results."""
     return "\n".join(_lines()) + "\n"
 
 

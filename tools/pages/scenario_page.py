@@ -117,7 +117,7 @@ def _cell(text: str) -> str:
 
 
 def _queue_parameters() -> Iterator[str]:
-    """Yield the parameters of each queueing discipline."""
+    """Yield the lines of the section about the parameters of each queueing discipline."""
     yield ""
     yield "## Queue parameters"
     yield ""

@@ -88,8 +88,8 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// Fails if a part violates the format. The error states the packet's number and the byte. Arrivals before the
-    /// invalid part are in `into`.
+    /// Fails if a part violates the format. The error states the packet's number and the byte. `into` still gets the
+    /// arrivals before the invalid part.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -160,14 +160,14 @@ impl Capture {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Returns the captured segments of the measured flow that are several segments on the wire. None means that there
-    /// is no evidence of merged segments.
+    /// Returns statistics of captured segments that consist of several segments on the wire, for the measured flow.
+    /// None means that there is no evidence of merged segments.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }
 }
 
-/// A frame, with what is needed to parse it.
+/// A frame and the selected protocol, which decides how the frame is parsed.
 struct One<'a> {
     frame: Frame<'a>,
     wanted: Option<Protocol>,

@@ -134,7 +134,7 @@ pub fn echoes(numbers: &[u16]) -> Vec<Vec<u8>> {
     numbers.iter().map(|&seq| ethernet(&ipv4(1, &echo(8, 77, seq)), 0)).collect()
 }
 
-/// Numbers of 16 bits that wrap around, with reordering across the wrap-around.
+/// Sequence numbers of 16 bits that wrap around. Some packets are reordered where the numbers wrap around.
 const AROUND: [u16; 6] = [65533, 65534, 1, 65535, 0, 2];
 
 pub fn steps(arrivals: &Arrivals) -> Vec<i64> {

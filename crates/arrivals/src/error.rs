@@ -38,7 +38,7 @@ pub enum Error {
     /// An element violates the format.
     #[error("{what} at byte {at}: {why}")]
     Malformed {
-        /// The name of the element, such as "packet 17" or "the block".
+        /// The element that is malformed, such as "packet 17" or "the block".
         what: String,
         /// The offset of the element's first byte, from 0.
         at: u64,

@@ -81,7 +81,8 @@ pub enum Number {
         bits: u32,
     },
     Segment(Segment),
-    /// A SYN, which states the initial sequence number of a connection. The SYN itself has no place in the sequence.
+    /// A SYN, which states the initial sequence number of a connection. The SYN is not an element of the measured
+    /// sequence.
     Begin(Begin),
     /// A TCP segment without data.
     Bare,

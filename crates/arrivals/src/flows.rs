@@ -158,8 +158,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. The first SYN begins a new flow. If the number of a SYN differs from the last SYN's number, a
-    /// new connection uses the ports, and a new flow begins.
+    /// Processes a SYN. The first SYN begins a new flow. A SYN with another sequence number than the last SYN means a
+    /// new connection on the same ports. It begins a new flow.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {

@@ -76,7 +76,7 @@ pub struct Frames {
     frames: u64,
 }
 
-/// The result of one step.
+/// The result of one step of splitting the file.
 enum Step {
     /// This many bytes of `pending` were processed, and can be removed.
     Done(usize),

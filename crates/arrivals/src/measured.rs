@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The measured flow: its sequence, and the evidence from its packets and their answers.
+//! The measured flow. It has a sequence of arrivals, and collects evidence about the place of the capture.
 
 use crate::ends::{measures_replies, reverse, Ends};
 use crate::fields::{Number, Numbered, Protocol};
@@ -29,8 +29,8 @@ pub struct Measured {
     is_over: bool,
 }
 
-/// Returns the sequence number of the first byte after a SYN. Data in the SYN that the other end accepted (RFC 7413)
-/// come before this byte.
+/// Returns the sequence number of the first byte after a SYN. Data in the SYN come before this byte if the other end
+/// accepted them (RFC 7413).
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {

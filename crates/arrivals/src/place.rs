@@ -7,11 +7,11 @@
 //! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it. The capture was
 //!   then made in the network of its sender. An initial value counts as evidence only if routers have decremented the
 //!   time to live in at least one of the two directions.
-//! - The receiver answers a packet at once, and the sender reacts to an answer at once. The capture therefore divides
-//!   the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part is the
-//!   shortest time from a packet to its acknowledgement or reply. The sender's part of the round trip is the shortest
-//!   time from an acknowledgement to a packet that reacts to the acknowledgement. A packet reacts to an acknowledgement
-//!   if it is the first to echo the timestamp (RFC 7323), or the next packet of the handshake.
+//! - The receiver answers a packet at once, and the sender reacts to an answer at once. The capture point therefore
+//!   divides the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part
+//!   is the shortest time from a packet to its acknowledgement or reply. The sender's part is the shortest time from an
+//!   acknowledgement to a packet that reacts to it. A packet reacts to an acknowledgement if it is the first to echo
+//!   the timestamp (RFC 7323), or the next packet of the handshake.
 //! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order although
 //!   the requests are in order, it was not made at the sender of the replies.
 
@@ -59,7 +59,7 @@ pub struct Facts {
     is_in: bool,
     is_past: bool,
     is_out: bool,
-    /// The time of the direction's last SYN, and whether it was a SYN-ACK.
+    /// The time of the last SYN in this direction, and whether it was a SYN-ACK.
     syn: Option<(i64, bool)>,
     /// The time of the first segment after the SYN.
     after_syn_ns: Option<i64>,
@@ -96,8 +96,8 @@ impl Facts {
 /// The times of a flow's packets and of their answers.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// The shortest times from the capture to the receiver and back (`ahead_ns`), and to the sender and back
-    /// (`behind_ns`).
+    /// The shortest round trips from the point of capture: to the receiver and back (`ahead_ns`), and to the sender and
+    /// back (`behind_ns`).
     ahead_ns: Option<i64>,
     behind_ns: Option<i64>,
     highest: Option<u32>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
-//! A sender sends new data in the order of its bytes. The first transmissions were therefore sent in the order of their
+//! A sender sends new data in the order of its bytes. First transmissions are therefore sent in the order of their
 //! first bytes. The number of a segment is its rank in this order. Whether a segment is a first transmission follows
 //! from its bytes:
 //!
@@ -38,8 +38,8 @@ const LOOK_MAX: usize = 64;
 /// The maximum number of bytes between the captured data and an acknowledgement beyond them. A later acknowledgement
 /// belongs to another connection, because no window is larger (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// The maximum increment of an identification that counts up. The increment between two captured segments can be large,
-/// because a network card may make many packets of one segment.
+/// The maximum difference between the IP identifications of two segments if the sender counts them up. The increment
+/// between two captured segments can be large, because a network card may make many packets of one segment.
 const STEP_MAX: u16 = 4096;
 
 /// A segment with data.
@@ -56,7 +56,7 @@ pub struct Segment {
 /// The counts of segments that yield no arrival, or whose arrival is uncertain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// The segments without new bytes, and the segments that arrived after their hole was given up.
+    /// The segments that have no new bytes, or that arrived too late, after their hole was given up.
     pub repeated_pkts: u64,
     /// The segments that filled a hole as retransmissions.
     pub in_need_pkts: u64,
@@ -96,7 +96,7 @@ impl Identifications {
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// The number, timestamp and identification of the first transmission in which the range arrived, if any.
+    /// The first transmission in which the range arrived, if any: its arrival number, timestamp and IP identification.
     first: Option<First>,
 }
 
@@ -155,7 +155,7 @@ impl Numbering {
         }
     }
 
-    /// Processes a segment. `on_arrival(number, t_ns, len_bytes)` receives the arrivals whose numbers are now known.
+    /// Processes a segment. For each arrival whose number is now known, it calls `on_arrival(number, t_ns, len_bytes)`.
     pub fn arrive(&mut self, segment: Segment, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if !self.begun {
             self.begin(segment.seq);

@@ -147,8 +147,8 @@ impl Capture {
         self.capture.skips().listed()
     }
 
-    /// Returns the possible places of the capture, and the evidence for them. None means that there is no measured
-    /// flow.
+    /// Returns the places at which the capture may have been made, and the evidence for them. None means that there is
+    /// no measured flow.
     fn place(&self) -> Option<(Vec<String>, Vec<String>)> {
         let verdict = self.capture.place()?;
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))

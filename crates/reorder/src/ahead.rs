@@ -92,7 +92,7 @@ impl Ahead {
         None
     }
 
-    /// Returns the lower limit of the numbers in the set.
+    /// Returns the base of the set. No number in the set is below it.
     #[inline]
     pub fn base(&self) -> u64 {
         self.base

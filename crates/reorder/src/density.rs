@@ -64,9 +64,8 @@ impl Density {
         (self.pkts > 0).then(|| self.counts.iter().map(term).sum())
     }
 
-    /// Share of packets that arrive after at least `successors` packets that were sent later. The share is the sum of
-    /// RD\[i\] from `successors` to D_T. None: no packets were counted.
-    /// Implements RFC 5236, 9 (late share).
+    /// Share of packets that arrive after at least `successors` packets that were sent later. It is the sum of all
+    /// RD\[i\] with i from `successors` to D_T. None: no packets were counted. Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
     }
@@ -78,11 +77,10 @@ impl Density {
 
 /// Computes RD incrementally by the RFC's stay-back algorithm. The time per arrival is independent of D_T.
 ///
-/// When a packet leaves the window, it gets a receive index. The receive index is the smallest unused number among the
-/// packets that are in the window or left it early. In this implementation, these numbers are in a sorted set.
-/// Implements RFC 5236, 2 (complexity).
-/// Implements RFC 5236, 6 (stay-back).
-/// Implements RFC 5236, 7.1 (algorithm for RD).
+/// When a packet leaves the window, it gets a receive index. It is the smallest number that is not yet used, among the
+/// numbers of packets in the window and of packets that left it early. In this implementation, these numbers are in a
+/// sorted set. Implements RFC 5236, 2 (complexity). Implements RFC 5236, 6 (stay-back). Implements RFC 5236, 7.1
+/// (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,

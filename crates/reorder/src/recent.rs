@@ -99,8 +99,8 @@ impl Recent {
         sum
     }
 
-    /// Clears the block of `seq`, so that it can be used. Enlarges the ring first if it cannot hold all blocks of the
-    /// window from the smallest number on.
+    /// Clears the block of `seq`, so that it can be used. If the ring is too small for all blocks of the window from
+    /// the smallest number on, it is enlarged first.
     #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
@@ -187,8 +187,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each move inserts a number that lies some distance ahead of or behind the largest number. The last
-        /// value of a move is the packet's size in bytes.
+        /// Each move inserts a packet number that is larger or smaller than the largest number by some distance. The
+        /// last value of a move is the packet's size in bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

@@ -25,8 +25,9 @@ pub struct Reordering {
     pub received_bytes: u64,
     /// The number of arrivals that are further copies of a received packet.
     pub duplicate_pkts: u64,
-    /// The number of arrivals below the largest number so far by more than the loss-waiting window. RFC 4737 counts a
-    /// packet as lost if it arrives outside this window. Among too-late arrivals, duplicates cannot be recognised.
+    /// The number of too-late arrivals. Their numbers are below the largest number so far by more than the loss-waiting
+    /// window. RFC 4737 counts a packet as lost if it arrives outside this window. Among too-late arrivals, duplicates
+    /// cannot be recognised.
     pub too_late_pkts: u64,
     /// The number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,

@@ -42,8 +42,8 @@ impl Settings {
 
 impl Default for Settings {
     /// Both thresholds are 1000 packets, because a route change can displace packets by a whole queue or more. The
-    /// loss-waiting window is 65,536 packets, which is the range of a 16-bit number. At 100 Mbit/s, with packets of
-    /// 1514 bytes, this is 8 s. Implements RFC 5236, 5 (choice of D_T).
+    /// loss-waiting window is 65,536 packets, which is the range of a 16-bit number. With packets of 1514 bytes at 100
+    /// Mbit/s, these are 8 s. Implements RFC 5236, 5 (choice of D_T).
     fn default() -> Self {
         Self {
             density_threshold_pkts: 1000,

@@ -23,9 +23,9 @@ impl Unwrap {
 
     /// Unwraps the number in a field. Bits of `field` above the field's width are ignored.
     ///
-    /// The low bits of the result are those of the field. The first number is placed 2^16 cycles above 0. If the field
-    /// has 48 bits or more, it is placed one cycle above 0. Therefore, a packet sent before the first arrival has a
-    /// number above 0, even if a rollover lies between them. Implements RFC 4737, 6 (rollover corrected).
+    /// The low bits of the result are those of the field. The first number is placed 2^16 cycles above 0. For fields of
+    /// 48 bits or more, it is one cycle above 0. Therefore, a packet sent before the first arrival has a number above
+    /// 0, even if a rollover lies between them. Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
             return field;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The facts about an arrival that are known immediately.
+//! What is known about an arrival as soon as it is added.
 
 /// The class of an arrival according to RFC 4737. The displacement of RFC 5236 is known only after D_T further
 /// arrivals.
@@ -14,7 +14,7 @@ pub enum Verdict {
     Duplicate,
     /// The number is below the largest number so far by more than the loss-waiting window. The arrival counts as lost.
     TooLate,
-    /// The number does not belong to this sequence.
+    /// The number is below the first number of the sequence, or is invalid.
     Outside,
 }
 

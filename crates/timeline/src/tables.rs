@@ -13,7 +13,7 @@ pub const UNSHAPED: u64 = u64::MAX;
 /// A parsed record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The time since the run's start from which the row is valid.
+    /// The row is valid from this time on, in ns since the run's start.
     pub t_ns: i64,
     /// In a capacity table, the rate in bits per second. 0 means that nothing is sent. In a channel table, the delay in
     /// ns.

@@ -92,7 +92,7 @@ _WORDS_OF_LACKS = (
 
 
 def lack_of(error: BaseException) -> str | None:
-    """Return a text that names the missing resource, if a lack of it caused the error, otherwise None.
+    """Return a text that names the missing resource. The result is None if the error has another cause.
 
     >>> lack_of(OSError(errno.EFBIG, "File too large"))
     'the file would be larger than is allowed (ulimit -f)'

@@ -24,7 +24,7 @@ _MOST_NAMES = 8
 
 
 class FlowKey(NamedTuple):
-    """The fields that distinguish a flow from other flows of the same run. None means unknown or absent."""
+    """The fields of a flow that together identify it within a run. None means unknown or absent."""
 
     number: int
     source: str | None

@@ -33,7 +33,7 @@ def why_too_large(path: Path) -> str | None:
     """Return why a file's footer is too large to be decoded, as the end of a sentence. The result is None if the footer
     is small enough.
 
-    For a file without a footer, the result is None, because Arrow reports that fault.
+    The result is also None if the file has no footer, because Arrow itself reports this error.
 
     Raises OSError if the file cannot be read.
     """

@@ -27,10 +27,10 @@ tables on disk hardly limits their decoded size, because equal values take almos
 MOST_TIMES_FILE = 256
 """The limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.
 
-We measured 2,078 run directories of tests, studies and exams. Directories that need more than 64 MiB need up to 90
-times their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130 times its size on
-disk. Other runs need fewer decoded bytes per byte on disk: for example 39 with a recording of a dish, 26 with 2,000
-flows, and 15 with 5.9 million TCP packets.
+The limit was set after measuring 2,078 run directories of tests, studies and exams. Directories that need more than 64
+MiB need up to 90 times their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130
+times its size on disk. Other runs need fewer decoded bytes per byte on disk: for example 39 with a recording of a dish,
+26 with 2,000 flows, and 15 with 5.9 million TCP packets.
 """
 
 MOST_BYTES = 3 << 29
@@ -148,7 +148,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
 
 
 def how_to_raise(limit_bytes: int) -> str:
-    """Return the hint that says how to raise the limit to the memory that the tables need."""
+    """Return the hint for an error message: how to raise the limit so that the tables fit."""
     return (
         "a run of 2,000 flows over a minute takes less. If you trust it: "
         f"{TABLE_BYTES}={limit_bytes} in the environment raises the limit"

@@ -17,8 +17,8 @@ class Skip:
     count : int
         The number of skipped records.
     why : str
-        The description of the records and of what is wrong, in the singular or plural as `count` requires: "packets of
-        ARP (ethertype 0x0806)", "comment".
+        What the records are or what is wrong with them, for example "packets of ARP (ethertype 0x0806)" or "comment".
+        `count` decides between singular and plural.
     first : str or None
         The place of the first skipped record. None means that the file has no line numbers or record numbers.
     """

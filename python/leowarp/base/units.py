@@ -75,8 +75,8 @@ class Quantity:
     def format(self, value: int | float) -> str:
         """Write a number as a text with a unit, from which `parse` returns the same number.
 
-        An integer quantity is written in the largest unit of which the number is an integer multiple. A float is
-        written in the largest unit in which the number is at least one.
+        An integer quantity is written in the largest unit of which the number is an integer multiple. For a float, it
+        is the largest unit in which the number is 1 or more.
 
         Raises ValueError if the value is infinite or nan.
 

@@ -36,7 +36,8 @@ LEAST_TEXT_WIDTH = 16
 """The minimum width, in characters, of a column of text that is folded."""
 
 HEAD_WIDTH = 12
-"""The width, in characters, to which headers of number columns are folded, unless the widest number is wider."""
+"""The maximum width of a number column's header, in characters. The header is folded at this width unless a number is
+wider."""
 
 _GAP, _EDGES = 3, 2
 """The widths in characters of the gap between two columns of a table, and of a table's two margins together."""

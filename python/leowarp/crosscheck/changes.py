@@ -25,7 +25,7 @@ class Rests:
 
     old_ns: The longest remaining time on the old path. The time includes the transmission of one full packet at each
         further link. If a link's delay changes at the switch, the larger delay is used.
-    new_ns: The shortest remaining time on the new path.
+    new_ns: The shortest remaining travel time on the new path.
     old, new: tuple of (node, node). The links of the old path and of the new path.
     """
 
@@ -40,7 +40,8 @@ class Switch:
     """A change of a node's route to a host from one link to another.
 
     old, new: (node, node). The first link of the old path and of the new path, as seen from the node.
-    rests: The remaining travel times. None means that packets sent on the old link never arrive.
+    rests: The remaining travel times of packets on the old path and on the new path. None means that packets sent on
+        the old link never arrive.
     copies_refused, marker_refused: The reason why the node sends no copies, or no marker, as in the column `refused`.
         None means that it sends them.
     met: ((node, node), (node, node)) or None. The last links of the old and new path before the node at which the paths
@@ -64,7 +65,7 @@ class Switch:
 class Notice:
     """A notice that a host must receive according to the run's cures.
 
-    told, destination: The node of the host that receives the notice, and the node of the destination host.
+    told, destination: The node of the host that the notice is sent to, and the node of the host to which packets go.
     link: (node, node). The link over which the notice's node sends: the old link if the notice precedes the change, and
         otherwise the new one.
     wait_ns: The waiting time in a false notice. None means a true notice, whose waiting time is computed from `switch`

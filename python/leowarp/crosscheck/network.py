@@ -27,8 +27,8 @@ class State:
     packets.
 
     entries: dict of (node, host) to node. The next node on the path from a node to a host.
-    delays_ns, rates_bps: dict of (node, node) to int. The values for each direction of a link. A direction without an
-        entry in `rates_bps` has no rate limit.
+    delays_ns, rates_bps: dict of (node, node) to int. The delay and the rate of each direction of a link. A direction
+        without an entry in `rates_bps` has no rate limit.
     down, lost: set of (node, node). `down` has the directions that are down, and `lost` has the directions that lost
         packets at this instant.
     """
@@ -67,7 +67,7 @@ class Instant:
     state: The state from this instant on. Reading the next instant modifies this object.
     former: dict of (node, host) to node. The next hops before `t_ns`, for the routes that were changed or removed at
         `t_ns`.
-    former_ns: dict of (node, node) to int. The delays before `t_ns`, for the directions whose delay changed at `t_ns`.
+    former_ns: dict of (node, node) to int. The previous delay of each direction whose delay changed at `t_ns`.
     """
 
     t_ns: int

@@ -2,8 +2,8 @@
 """Check the table `orders` about numbered packets against the departures and arrivals of stored packets.
 
 A packet that waits for another packet leaves when the other packet arrives. On a link with a rate, two packets never
-arrive at the same instant. Packets with equal arrival times therefore give the number of waiting packets and the
-longest waiting time.
+arrive at the same instant. If packets have equal arrival times, at least all but one of them waited. This bounds the
+number of waiting packets and the longest wait.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""The upper bound of a check that has only a lower bound."""
+"""The upper bound for values of which only the lower bound is checked."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
-    """Return the late, lost and waiting packets, from the arrival times of packets in the order of their numbers. NaN
-    means that the packet never arrived."""
+    """Find late, lost and waiting packets. Element n of `received_ns` is the arrival time of packet n. NaN means that
+    the packet never arrived."""
     arrived = np.flatnonzero(~np.isnan(received_ns))
     by_arrival = arrived[np.lexsort((arrived, received_ns[arrived]))]
     late_pkts = int((np.maximum.accumulate(by_arrival) > by_arrival).sum()) if len(by_arrival) else 0

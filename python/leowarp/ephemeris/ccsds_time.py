@@ -13,7 +13,7 @@ FORMS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
 
 
 def instant_of(text: str) -> datetime:
-    """Return the instant of a text in UTC, rounded to 1 us. An offset from UTC is applied.
+    """Return the instant of a text in UTC, rounded to 1 us. If the text has an offset, the result is converted to UTC.
 
     text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, followed by nothing, ``Z`` or an offset
         ``+hh:mm``.

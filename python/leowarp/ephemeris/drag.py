@@ -23,9 +23,9 @@ too far, and the orbit is not real. In a low orbit, the factor 1.1 means an incr
 fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %,
 before it decays."""
 _STEADY = 0.02
-"""The change of the semi-major axis, as a share, up to which a check of a few instants is enough. The drag polynomial
-of SGP4 has degree four, and falls faster and faster. Before the polynomial passes 0, the change exceeds this share at
-one of four evenly spaced instants or more."""
+"""The change of the semi-major axis, as a share, up to which a check of a few instants is enough. SGP4 models drag by a
+polynomial of degree four, which falls faster and faster. Before the polynomial reaches 0, at least one of four evenly
+spaced instants shows a larger change than this share."""
 _FEW, _MANY = 4, 64
 """The numbers of instants that are checked from the epoch to each end of the run, for a steady orbit and for any other
 orbit."""
@@ -38,7 +38,7 @@ _MINUTES_PER_DAY = 1440.0
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
     """Return the reason why a mean orbit does not last to the end of the run. None means that the orbit lasts.
 
-    orbit: The satellite's SGP4 object. The function propagates it to other instants.
+    orbit: The satellite's SGP4 object. SGP4 propagates this object to other instants, so the object is modified.
     ends_d: The Julian dates of start and end of the run, UTC, as a float64 array of shape (2,).
     """
     since_min = (ends_d - orbit.jdsatepoch - orbit.jdsatepochF) * _MINUTES_PER_DAY
@@ -63,7 +63,7 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 
 
 def most_radius_km(orbit: Satrec) -> float:
-    """Return the largest distance from the Earth's centre on any orbit of these elements, km.
+    """Return the largest distance from the Earth's centre, in km, that a satellite with these elements can reach.
 
     The result is the apogee of the orbit with the largest semi-major axis that `MOST_GROWTH` allows. In orbits with
     periods above 225 min (SGP4's deep space), Sun and Moon can raise the eccentricity up to 1. In lower orbits, drag

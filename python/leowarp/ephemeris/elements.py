@@ -111,7 +111,8 @@ def check_once(path: Path, elements: list[Element]) -> None:
 def names_of(elements: list[Element]) -> list[str]:
     """Return unique names of satellites: the names in the file, with ``_`` instead of blanks.
 
-    ``-<catalogue number>`` is appended to a duplicate name, and to "sat" if the name is missing.
+    If a name is not unique, ``-<catalogue number>`` is appended. A satellite without a name is called "sat" with this
+    suffix.
     """
     plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
     # Names need not be unique, so the catalogue number, which is unique, is appended to duplicates.
@@ -141,8 +142,8 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """Return the end of a message about a text without satellites. It quotes the text's beginning and what was
-    skipped."""
+    """Return the end of a message about a text without satellites. It quotes the beginning of the text, and says which
+    parts were skipped."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

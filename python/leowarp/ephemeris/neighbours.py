@@ -29,7 +29,7 @@ class FoundShell:
         slots by which slot 0 of the second plane is ahead of slot 0 of the first.
     spacing_deg: The median distance between neighbouring nodes. None means that there is only one plane.
     kind: One of ``delta``, ``star`` and ``part``. In a ``delta``, the nodes are spread around the whole equator. In a
-        ``star``, the nodes cover half of the equator, and the last and the first plane fly in opposite directions. All
+        ``star``, the nodes cover half of the equator, and the first and the last plane fly in opposite directions. All
         others are ``part``.
     phasing: Walker's F. None means that the planes do not form a Walker pattern.
     """

@@ -107,8 +107,8 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
 
 def unit_is_right(key: str, unit: str) -> bool:
-    """Return whether `unit` is the unit that CCSDS prescribes for the field `key`. For fields that are not checked, any
-    unit is right.
+    """Return whether `unit` is the unit that CCSDS prescribes for the field `key`. The result is true for any unit of a
+    field that is not in `UNITS`.
 
     >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
     (True, False)

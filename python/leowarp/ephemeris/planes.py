@@ -5,10 +5,10 @@ mean elements.
 Satellites are sorted by inclination and by altitude. A family is a set of satellites in which no gap exceeds 0.1 deg of
 inclination or 5 km of altitude. A plane is a part of a family in which no gap exceeds 1 km of altitude, and no gap
 between ascending nodes is large. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends
-on the family. The limit separates gaps within planes from gaps between planes. It lies where the ratio of two
-successive gaps in the sorted list is largest. A plane must have at least half as many satellites as the plane of the
-family's median satellite. Slots are fitted to each plane (`ephemeris.slots`). Satellites without a plane (rising,
-sinking, drifting) or without a slot (spares) are left out.
+on the family. The limit separates gaps within planes from gaps between planes. In the sorted list of gaps, it lies
+between the two successive gaps with the largest ratio. A plane must have at least half as many satellites as the plane
+of the family's median satellite. Slots are fitted to each plane (`ephemeris.slots`). Satellites without a plane
+(rising, sinking, drifting) or without a slot (spares) are left out.
 """
 
 from __future__ import annotations

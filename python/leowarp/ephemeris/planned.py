@@ -55,8 +55,8 @@ class Ephemeris:
     places: Places | None = None
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Return the positions of satellites in ECEF, float64, m. The shape is (n, 3) at one instant (ns of the run's
-        clock), and (k, n, 3) at k instants."""
+        """Return the positions of satellites in ECEF, float64, m. For one instant (ns of the run's clock), the shape is
+        (n, 3). For k instants, it is (k, n, 3)."""
         return self.orbits.positions_ecef_m(t_ns)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:

@@ -39,7 +39,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 
     Raises ScenarioError for the same reasons as `element_file`. Also raised if a satellite has several element sets
         and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Also raised if
-        elements are too old, or if satellites have no orbit during the run; the message names all of them.
+        elements are too old, or if satellites have no orbit during the run. The message names all these satellites.
     """
     assert constellation.tle is not None
     file = element_file(constellation.tle.path)
@@ -73,7 +73,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
     """Choose for each satellite the element set whose epoch is nearest to the run's start, in file order.
 
-    Of two equally near sets, the earlier is used, because the later was not known yet at the run's start.
+    If two sets are equally near, the earlier one is used. At the run's start, the later one was not known yet.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9

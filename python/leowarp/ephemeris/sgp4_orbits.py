@@ -22,8 +22,8 @@ positions are meaningless."""
 OLD_ELEMENTS_D = 14.0
 """The age in days from which there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""
 FAR = 255
-"""The error code of leowarp for a position outside of every orbit that the elements allow. SGP4 itself reports no error
-there."""
+"""The error code of leowarp for a position outside of every orbit that the elements allow. For such a position, SGP4
+itself reports no error."""
 SAMPLES_OF_RUN = 5
 """The number of instants in a run, with both ends, at which all positions are checked before the run begins."""
 WGS72_RADIUS_M = 6_378_135.0

@@ -39,8 +39,8 @@ class Slots:
 
 
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
-    """Return the number of slots per plane that fits the satellites best. It maximises the number of satellites in
-    slots, multiplied by the share of filled slots.
+    """Return the number of slots per plane that fits the satellites best. The best number gives the largest product of
+    two values: the number of satellites in slots, and the share of filled slots.
 
     If several numbers give the same product, the result is the smallest of them. A multiple of the right number would
     leave slots empty. A divisor of the right number would leave satellites without a slot.
@@ -73,7 +73,8 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
     """Fit `count` slots to the satellites of one plane.
 
     phase_deg: The satellites' arguments of latitude, float64 array of shape (n,), deg
-    near_slots: The largest distance of a satellite from the middle of its slot, in slots, limited to `NEAR_DEG`.
+    near_slots: The largest distance of a satellite from the middle of its slot, in slots. `NEAR_DEG` limits this
+        distance, too.
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)

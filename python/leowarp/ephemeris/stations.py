@@ -28,7 +28,7 @@ class Stations:
     verticals: The unit vectors that point up at each station, float64 array of shape (m, 3). They point away from the
         centre on a sphere, and along the ellipsoid's normal on WGS84.
     sphere_radius_m: The radius of the sphere on which ground distances are measured.
-    skies: The allowed directions of each station. None means that all directions are allowed.
+    skies: The allowed directions of each station. If it is None, the station may use all directions.
     """
 
     names: list[str]

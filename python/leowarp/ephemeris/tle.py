@@ -173,8 +173,8 @@ def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
 
 
 def _catalogue_number(text: str) -> int:
-    """Return the catalogue number in five columns. In Alpha-5, a letter (but not I or O) stands for the first two
-    digits: A0000 is 100000."""
+    """Return the catalogue number in five columns. In the format Alpha-5, a letter (but not I or O) replaces the first
+    two digits. For example, A0000 is 100000."""
     letter = _ALPHA_5.find(text[0])
     return int(text) if letter < 0 else (letter + 10) * 10_000 + int(text[1:])
 

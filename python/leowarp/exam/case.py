@@ -67,7 +67,7 @@ class Case:
     suite: One of `SUITES`.
     asked: The document that requires the case, and how the case implements the requirement.
     set: The dotted scenario keys, each with its new value.
-    under_exam: The numbers of the flows that use the examined algorithm.
+    under_exam: The numbers of the flows whose algorithm is examined.
     control: The algorithm that these flows use in a second run, the control run. None means that there is no control
         run. With a control run, the measure compares both runs.
     """

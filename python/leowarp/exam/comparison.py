@@ -21,8 +21,8 @@ def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
     """Return the rank of each algorithm in a case. Rank 1 is the best. Algorithms with equal values share the mean of
     their ranks.
 
-    Values are equal if they are printed alike (three digits). An algorithm that never reached a value has the last
-    rank.
+    Two values are equal if their printed texts (three digits) are the same. An algorithm that never reached a value has
+    the last rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
@@ -56,7 +56,7 @@ def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[st
     """For each suite and algorithm, return the smallest and the largest mean rank over the seeds of the exams. The
     result is empty if there is only one seed.
 
-    The mean rank for a seed is computed from the values of all algorithms with this seed.
+    The mean rank for a seed compares the values that all algorithms have with this seed.
     """
     seeds = min((len(row["seeds"]["values"]) for each in documents.values() for row in each["cases"] if "seeds" in row),
                 default=0)  # fmt: skip
@@ -78,8 +78,8 @@ def _with_seed(document: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float]], spread: Mapping[str, Any]) -> str:
-    """Return a mean rank in a suite as text. With several seeds, the text has the range over the seeds: `1.52 (1.45 to
-    1.6)`."""
+    """Return the mean rank of an algorithm in a suite, as text. With several seeds, the text has the range over the
+    seeds: `1.52 (1.45 to 1.6)`."""
     if name not in ranked[suite]:
         return "–"
     words = f"{ranked[suite][name]:.2f}"

@@ -134,7 +134,7 @@ def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the cases whose verdict or value differs from an earlier exam: name, old result, new result.
+    """Return the cases that differ from an earlier exam in verdict or value, as (name, old result, new result).
 
     A case is also included if only one of the two exams has it.
     """

@@ -41,7 +41,8 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """Return the verdict as a row of `exam.json`. The row's paths of runs are relative to `folder`."""
+        """Return the verdict as a row of `exam.json`. The paths of run directories in the row are relative to
+        `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -76,7 +77,7 @@ def opened(path: Path) -> Run:
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """Decide the verdict on a case.
 
-    made: The directory of the run, or the error because of which there is no run.
+    made: The directory of the run. If the run failed, the error.
     control: The directory of the control run, or the reason why there is none. None means that the case needs no
         control.
     """

@@ -29,8 +29,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     """Estimate `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
 
     ACK clocking sends the segments of a window in rows at the link's rate, with pauses between the rows. A loss burst
-    in such a pause loses no segment, so it is not observed. The estimate's note also gives the longer bursts that would
-    cause the observed losses if segments were sent evenly.
+    in such a pause loses no segment, so it is not observed. If segments were sent evenly, longer bursts would be needed
+    to explain the losses. The note of the estimate states their length.
 
     access: The profile with the link's rate. The transfer itself gives only a lower bound of this rate.
     """

@@ -29,8 +29,8 @@ class Estimate:
 
     key: The name of the key in `[access]`.
     value: A number in the key's stored unit (ns, bit/s, 0 to 1), a tuple of quantiles, or a word.
-    low, high: The ends of the 99 % interval. A tuple of quantiles has one pair per quantile. None means that no
-        interval can be computed. `note` has the reason.
+    low, high: The lower and the upper limit of the 99 % interval. If `value` is a tuple of quantiles, there is one
+        interval for each quantile. None means that no interval can be computed. `note` has the reason.
     count: The number of observations on which the estimate is based.
     of: The kind of observations: slots, reconfigurations, probes, intervals.
     note: The method of the estimate, and its limitations.

@@ -108,7 +108,8 @@ def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", acces
     measurements: The pings, irtt, iperf3 transfers and capacities. Each recording is evaluated separately.
     profile: The profile whose keys are estimated.
     access: The initial values of the search, by default the values of `profile`.
-    Raises ScenarioError if no recording determines any key, because it is too short or its delays follow no schedule.
+    Raises ScenarioError if no key can be estimated, because every recording is too short or its delays follow no
+    schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)

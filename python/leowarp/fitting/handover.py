@@ -39,8 +39,8 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     deciles as the recording's peaks.
 
     probes: The probes of round trips.
-    access: The profile with the fitted jitter and outages. Its outages remove probes from the simulated peaks, as real
-        outages do in the recording.
+    access: The profile with the fitted jitter and outages. With these outages, simulated peaks lose probes, as in the
+        recording.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -124,8 +124,8 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest delay around each reconfiguration, minus the median delay of the slot in which it occurs.
 
-    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. Quantiles over all
-    reconfigurations would mix true and hidden peaks.
+    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. Otherwise, the
+    quantiles would mix true peaks and hidden peaks.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)

@@ -30,21 +30,22 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
-"""The seeds of the simulations that show how much slots with equal jitter differ by chance. The noise of a few
-simulations would look like a spread over slots, with the same sign in every recording."""
+"""The seeds of the simulations that show how much slots with equal jitter differ by chance. With only a few
+simulations, their noise would look like a spread over slots. It would have the same sign in every recording."""
 _FITS = 30.0
 """The largest distance at which a shape fits and the other shape is not tried. The distance is a squared distance in
 standard errors, over about nine statistics."""
 _DAMPING, _FURTHEST = 0.02, 0.7
-"""The damping, as a share of the normal equations' diagonal, and the largest change of a logarithm in one step."""
+"""Two constants of the search. The damping is a share of the normal equations' diagonal. A step changes a logarithm by
+at most `_FURTHEST`."""
 _TRIMMED = 0.2
 """For sparse probes, the share of slots that is removed at either end of the sorted slots. A few slots with a bad view
 of the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the
 fitted step."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""The changes of a parameter's logarithm for computing slopes of the statistics. Smaller changes would have less effect
-than the simulation's noise. The second value is for the length of steps. Its slopes are noisier, because another length
-of steps changes every random draw after the first draw."""
+"""The changes of a parameter's logarithm for computing slopes of the statistics. With smaller changes, the simulation's
+noise would be larger than the effect. The second value is for the length of steps. Its slopes are noisier, because
+another length of steps changes every random draw after the first draw."""
 
 _NO_FINER_NS = 50_000.0
 """Half of ping's resolution in ns. Ping prints tenths of a millisecond."""
@@ -71,7 +72,8 @@ def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return probe delays in ns from only the profile's jitter and frames, without base, handovers or losses.
+    """Return the part of the probes' delays in ns that comes from jitter and frames. Base delay, handovers and losses
+    are not included.
 
     t_ns: int64 array of shape (n,). Ascending.
     ways: "up", "down" or both, in the order of a probe's path.
@@ -87,8 +89,8 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Estimate the means, the spread over slots and the shape of the jitter in the measured directions. With dense
-    probes, the length of steps is also estimated.
+    """Estimate the means, the spread over slots and the shape of the jitter in the measured directions. If probes are
+    dense, the length of the jitter's steps is also estimated.
 
     access: The initial values of the search.
     ways: The directions as in `simulated_ns`. Round trips have both directions.
@@ -239,8 +241,8 @@ def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.flo
 def _without_noise(
     every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the variances of the parameters' logarithms, from products of slopes of different simulations. The
-    variances are 0 if these products give no valid values.
+    """Return the variances of the parameters' logarithms, from products of slopes of different simulations. If these
+    products give no valid variances, the result is 0.
 
     Products of slopes of the same simulation would count noise as information, and make the confidence intervals too
     narrow.
@@ -282,7 +284,7 @@ def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
 
 
 def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the statistics of each slot with enough probes, as an array of shape (slots, k)."""
+    """Return statistics of the delays within each slot that has enough probes, as an array of shape (slots, k)."""
     columns = _quantiles(probes.slot[probes.clear], delay_ns[probes.clear], (0.1, 0.5, 0.75, 0.9))
     found = [columns[:, 1] - columns[:, 0], columns[:, 2] - columns[:, 1], columns[:, 3] - columns[:, 1]]
     for lag in lags:

@@ -43,8 +43,8 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate the profile's losses from the round trips that were lost. Losses near reconfigurations count as outages,
-    and other losses as isolated loss.
+    """Estimate the profile's losses from the round trips that were lost. A loss near a reconfiguration counts as part
+    of an outage. Any other loss counts as isolated.
 
     access: The profile, which says how far from a reconfiguration an outage may be.
     counted: True if the recording lists lost probes. False means that the recording lists only replies.
@@ -103,14 +103,14 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-    """Return the share of reconfigurations with an outage that would cause the additional loss `excess`."""
+    """Return which share of reconfigurations must have an outage to explain the additional loss `excess`."""
     of_one = _mean_ns(access) / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
     return float(min(max(excess / of_one, 0.0), 1.0))
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """Return the upper limit of the share of reconfigurations with an outage, if `slots` slots had none. Resampling
-    would give no upper limit, because no resample would contain an outage."""
+    """If `slots` slots had no outage, return the largest plausible share of reconfigurations with an outage. The limit
+    cannot come from resampling, because no resample would contain an outage."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
@@ -231,8 +231,8 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Return the logarithm of `outage_max` for a quantile. With this value, the run of the rank `_rank` is at most
-    `length` long in the share `quantile` of simulated recordings.
+    """Return the logarithm of `outage_max` for a quantile. With this `outage_max`, the loss run of rank `_rank` has at
+    most the length `length` in the share `quantile` of simulated recordings.
 
     length: The logarithm of the length of the recording's run.
     times: The number of reconfigurations in the recording.

@@ -13,7 +13,8 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""The number of answered probes, away from a slot's ends, that a valid minimum delay needs."""
+"""A slot's minimum delay is valid only with this number of answered probes. Probes near the slot's ends do not
+count."""
 
 
 _DENSE_NS = 30_000_000
@@ -59,7 +60,7 @@ class Slotted:
 
     @property
     def one_way_ns(self) -> float:
-        """Return half of the median of the slots' minimum round trips, in ns."""
+        """Return an estimate of the one-way delay in ns: half of the slots' median minimum round trip."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -3,7 +3,7 @@
 
 The direction from A to B is the downlink, and the direction from B to A the uplink. With leolink, the guest gets a
 table for each direction before the run starts (events `capacity` and `channel`), exact to the nanosecond. With netem,
-the guest gets each change as an event at its time.
+the guest gets an event for each change, at the time of the change.
 
 - A row of a table is valid from its time to the time of the next row. The last row is valid until the end of the run.
   Each probe gives the delay for the times that are nearer to it than to any other probe.
@@ -97,7 +97,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
     """Return the downlink's capacity if it is also used for the uplink, because the table has no column for the uplink.
-    None means that the measurement is no CSV table, or that keys set a capacity, a rate or a file of the uplink."""
+    None means that the measurement is no CSV table, or that some key sets a capacity, a rate, or a file for the
+    uplink."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 

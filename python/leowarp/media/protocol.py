@@ -23,7 +23,7 @@ class SteadyLinks(Protocol):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate without background traffic. None means unlimited."""
+        """The rate in bit/s that background traffic leaves. None means unlimited."""
 
     @property
     def overhead_bytes(self) -> int:

@@ -99,7 +99,7 @@ def flow_balances(tables: Tables) -> list[Balance]:
 
 
 def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int]]]:
-    """Return the sums of columns of `bins` over the run, by flow and direction."""
+    """Return the sums of `columns` in `bins` over the run, for each pair of flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
     # Flow and direction are combined into one small integer, so that `bincount` can sum without sorting or grouping;

@@ -170,8 +170,8 @@ def _shares(frame: pd.DataFrame) -> list[_Piece]:
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     """Return the smallest delay in each second of a step function with too many steps.
 
-    Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path during the whole
-        second).
+    Returns: DataFrame with `t_ns` and `delay_ns`. `t_ns` is the start of a second. `delay_ns` is nan if no path exists
+        during the whole second.
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
     # Each second begins with the delay that is valid at its start. If a second has a path at some times only, fmin
@@ -228,7 +228,8 @@ def _columns(
 
     columns: mapping of str to (type, unit, meaning). The form is the same as in `CHANGE_COLUMNS`. Text columns and key
         columns are left out (`numbers_of`).
-    when: The column whose value becomes `t_ns`. None means that the numbers describe the whole run.
+    when: The name of the column with the times, which become `t_ns`. None means that the numbers describe the whole
+        run.
     """
     if frame.empty:
         return []

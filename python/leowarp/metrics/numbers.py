@@ -31,7 +31,7 @@ class Numbers:
     route_changes: The route changes, with the columns of `CHANGE_COLUMNS`.
     causes: The late, lost and retransmitted packets by route change, with the columns of `CAUSE_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. The propagation delay of the path in force over time.
-    balances: The balances of conservation. Every balance in a result holds.
+    balances: The balances of conservation. All of them hold, because a broken balance raises an error.
     warnings: The points to check before the result is trusted.
     end_ns: The length of the run on its own clock.
     pairs: dict of (source, destination) to list of int. The numbers of the flows between two stations.
@@ -59,7 +59,7 @@ class Numbers:
 
     @cached_property
     def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
-        """The goodput of each TCP flow in bins of the sampling interval, for each series of `GOODPUT_SERIES`.
+        """The goodput of each TCP flow, for each series of `GOODPUT_SERIES`. One bin is one sampling interval.
 
         The keys are (flow number, series), and each frame has `t_ns` and `goodput_bps`.
         """

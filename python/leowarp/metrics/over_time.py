@@ -35,8 +35,8 @@ class Series:
     unit: The unit. An empty text means a plain count or a ratio.
     definition: The exact definition.
     needs: The trace table from which the series is read.
-    steps: True if a value holds until the next one. False means that a value belongs to its instant only, for example
-        the delay of one packet.
+    steps: True if a value is valid until the next value. False means that a value belongs to its instant only, for
+        example the delay of one packet.
     words: The meaning of each number of a state. Other series have no words.
     """
 

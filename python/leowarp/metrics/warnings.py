@@ -59,7 +59,8 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     summary), links without counters.
 
     summary: The result of `summary_of(...)`.
-    late: The late packets away from route changes, from `late_outside_changes`. Only `sent_ns` and `flow` are used.
+    late: The late packets that did not arrive soon after a route change, from `late_outside_changes`. Only `sent_ns`
+        and `flow` are used.
     """
     sentences = []
     # On a link with jitter or without order, packets may be late at any time, so late packets are no reason for a

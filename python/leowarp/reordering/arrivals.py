@@ -17,7 +17,7 @@ from leowarp.base.spelling import one_of
 FORMATS = ("text", "csv", "parquet", "pcap")
 """The file formats that can be read (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""The protocols whose packets in a capture can be ordered by a number (`Source.protocol`)."""
+"""The protocols whose packets have a number that gives their order in a capture (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
 """The units of a column of times, for `Source.time_unit` or at the end of the column's name."""
 _PLACES = 3

@@ -21,7 +21,7 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
     values: array-like of shape (n,). The integers in a list, a numpy array, an Arrow array or chunked array, or a
         pandas or Polars series.
-    bits: The width of a number. A number that needs more bits is an error.
+    bits: The width of a number. A number that does not fit into this width is an error.
     place: (str, int). The word for a position in error messages, and the number of the first position, for example
         ("row", 2).
     Raises TraceError if a number is negative, missing, too large or not whole. The message names the position and the

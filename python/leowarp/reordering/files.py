@@ -49,7 +49,8 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
     Yields
     ------
     Reading
-        The open file. The attributes `flows`, `counts` and `notes` are complete after the last part.
+        The open file. Read all parts before `flows`, `counts` and `notes`, because these attributes are complete only
+        then.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of a sequence in memory (`measure`), or of a sequence that is still arriving (`Meter`). The crate
-`reorder` computes all metrics in one pass."""
+"""Computes reordering metrics: `measure` takes a complete sequence, and `Meter` takes a sequence that is still
+arriving. The crate `reorder` computes all metrics in one pass."""
 
 from __future__ import annotations
 

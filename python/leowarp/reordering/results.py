@@ -25,7 +25,7 @@ class Density:
     counted_pkts : int
         The sum of `pkts`, called N' in RFC 5236.
     early_beyond_pkts, late_beyond_pkts : int
-        The numbers of packets that are early, or late, by more than the threshold.
+        The number of packets that are early by more than the threshold, and the number that are late by more than it.
     mean_displacement_pkts : float or None
         The mean displacement (MD): the sum of abs(i) RD[i].
     entropy_nats : float or None
@@ -48,7 +48,8 @@ class Density:
     # Implements RFC 5236, 3.6 (reorder density).
     @property
     def share(self) -> np.ndarray:
-        """The share of the packets at each displacement (RD), as a float64 array of shape (n,). The sum is 1."""
+        """The reorder density RD: the share of the packets with each displacement, as a float64 array of shape (n,).
+        The sum is 1."""
         # If no packet was counted, the array is empty, so any divisor may be used.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
@@ -149,8 +150,8 @@ class Extents:
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        The number of arrivals since the first packet that overtook the reordered packet. The values are ascending, and
-        only extents that occur are included.
+        How many packets arrived since the first packet that overtook the reordered packet. The values are ascending,
+        and only extents that occur are included.
     pkts : uint64 array of shape (n,)
         The number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
@@ -173,7 +174,8 @@ class Extents:
     byte_offset_max_bytes: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as a dict for JSON. `counts_pkts` is the number of packets by extent (as text)."""
+        """Return the attributes as a dict for JSON. `counts_pkts` is a dict from extent (as text) to number of
+        packets."""
         # The extents are text, because keys of JSON objects must be text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}

@@ -39,7 +39,7 @@ class Settings:
         The distance below the largest arrived number beyond which a packet counts as lost. The distance replaces the
         waiting time of RFC 4737.
     n_max : int
-        The largest n for which n-reordering is counted, from n = 1 on.
+        n-reordering is counted for each n from 1 to this number.
     first_seq : int, optional
         The number of the first packet that was sent. The default is the smallest number that arrives.
     bits : int, optional

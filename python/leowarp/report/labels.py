@@ -83,8 +83,8 @@ def labels(runs: Sequence[Run]) -> list[str]:
     """Return a short name for each view that no other view has.
 
     Returns: The first text that differs between all runs: the algorithm, the scenario, algorithm and scenario, or the
-        directory. Views of flows of one run have the flow's name. Views of flows of several runs have the names of the
-        run and the flow.
+        directory. If all views show flows of one run, each view has its flow's name. Views of flows of several runs
+        have the names of the run and the flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):

@@ -156,8 +156,8 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 @contextmanager
 def without_rules(figure: Figure) -> Iterator[str]:
-    """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context value is the
-    rules' text.
+    """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context manager returns
+    the text of the rules.
 
     The figure loses the height of the rules, so its panels keep their size. The layout is computed when the figure is
     saved, and once more after the context.

@@ -5,8 +5,8 @@ uses it.
 The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`
 with the clock comes first. The ids do not change between runs and versions (`satellite/s-03-17`, `station/Madrid`,
 `link/s-03-17~s-04-17`). The positions are Earth-fixed samples, which are interpolated with a polynomial of degree 5.
-The ends of a link are references to the positions of its nodes. Values that change have intervals that cover the whole
-run, because a viewer uses its own default at any other time.
+The ends of a link are references to the positions of its nodes. A value that changes has intervals for the whole run,
+because a viewer would otherwise fill gaps with its own default.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FramedPage:
-    """An animated page of runs, for a notebook. The frame is needed for the page's own content security policy, which
-    would not be valid within the notebook's page."""
+    """An animated page of runs, for a notebook. A page in a frame can have its own content security policy. Within the
+    notebook's page, this policy would not be valid."""
 
     text: str
 

@@ -325,7 +325,7 @@ class Run(RunTables):
         ----------
         name : str
             One of `leowarp.metrics.SERIES`, for example "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
-            "path_delay_ns", "bbr_mode". The unit at the end of the name may be left out.
+            "path_delay_ns", "bbr_mode". The name may omit the unit at its end.
         flow : int or str, optional
             The number or name of a flow. The default is all flows that have the series, one after another.
 

@@ -92,8 +92,8 @@ class RunTables:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The run's scalars (`summary.json`), whose names contain the units. If a run that may be incomplete lacks the
-        file, the scalars are computed, without costs."""
+        """The run's scalars (`summary.json`), whose names contain the units. If the file is missing in a run that may
+        be incomplete, the scalars are computed. The cost of the run is then missing."""
         if not self._complete and not (self.path / SUMMARY).exists():
             return self.numbers.summary
         return read_summary(self.path)
@@ -208,7 +208,7 @@ class RunTables:
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the stored packets, each with its arrival, or with the place and cause of its loss.
+        """Return the stored packets. Each row has the packet's arrival, or the link and the cause of its loss.
 
         `observe.packets` determines which packets are stored. Late, lost and retransmitted packets are always stored
         (docs/concepts/truth.md).
@@ -216,7 +216,8 @@ class RunTables:
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the number of packets per 50 ms of sending time. All packets are counted, stored or not."""
+        """Return the number of packets per 50 ms of sending time. The counts include packets that the trace does not
+        store."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -251,8 +252,8 @@ class RunTables:
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
-        """Return the actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), one row per change
-        of a node's route."""
+        """Return what `[cures]` did at route changes (`move_queue`, `hold` and `duplicate`). A row is one change of the
+        route at one node."""
         return self._frame("switches")
 
     def merges(self) -> pd.DataFrame:

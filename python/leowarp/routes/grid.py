@@ -28,9 +28,9 @@ class Grid:
 
     slots: The satellite in each slot, with one int array per plane, in the order of flight. -1 means an empty slot. The
         slots of a plane are evenly spaced.
-    beside: The pairs of linked planes, as (int, int, float): a plane, the next plane, and a phase. Slot 0 of the next
-        plane is ahead of slot 0 of the first-named plane by this phase. The phase is measured in slots of the next
-        plane.
+    beside: The pairs of planes with links between them, as (int, int, float): a plane, the next plane, and a phase.
+        Slot 0 of the next plane is ahead of slot 0 of the first-named plane by this phase. The phase is measured in
+        slots of the next plane.
     seams: The last and the first plane of each star that has links across its seam.
     polar_cutoff_deg: The geocentric latitude above which no end of a link between planes may be.
     """
@@ -53,9 +53,9 @@ class Grid:
     ) -> Grid:
         """Return the grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
 
-        Slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). The plane after the
-        last plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, the
-        plane after the last plane is also plane 0, but the seam lies between them.
+        From one plane to the next, slot s moves ahead by F / P of a slot (`ephemeris.walker`). The plane after the last
+        plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, the plane
+        after the last plane is also plane 0, but the seam lies between them.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
         # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.

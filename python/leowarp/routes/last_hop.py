@@ -44,7 +44,7 @@ class LastHop:
 
 
 class LastSatellite:
-    """A chooser of the satellite that the terminal uses at each route update.
+    """Chooses the terminal's satellite at each route update.
 
     With the rule ``kept``, as in ns-2, a terminal looks for another satellite when the current one is below the mask
     (sat-hand.cc, ``TermLinkHandoffMgr::handoff``). ns-2 first tries the next satellite of the same plane.

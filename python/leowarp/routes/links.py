@@ -211,7 +211,7 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return, for each link of an ordered list, the numbers of earlier links with its end a and with its end b, shape
+    """Return, for each link in order, how many earlier links have its end a, and how many have its end b. The shape is
     (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
@@ -311,7 +311,7 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     is neglected (about 2.3 m at the zenith, 8 ns).
 
     length_m: A float64 array of any shape, m
-    is_ground: Whether each link is a ground link, a bool or a bool array that broadcasts to the shape of `length_m`.
+    is_ground: Whether a link is a ground link: one bool, or a bool array that broadcasts to the shape of `length_m`.
     """
     if plan.network.delay_rounding == "ceil-ms":
         # The emulator of Frederiksen et al. also rounds up: each hop has a `tc ... netem delay` in whole ms.

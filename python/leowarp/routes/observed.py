@@ -46,8 +46,8 @@ class PathDelays:
         return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-        """Return the one-way delay between gateway and last satellite at each instant, (k,). It is the path's delay
-        minus the last hop's.
+        """Return the one-way delay between gateway and last satellite at each instant, (k,). The result is the path's
+        delay minus the delay of the last hop.
 
         Raises ValueError if the routes have no last hop of the medium (`last_hop` is None).
         """

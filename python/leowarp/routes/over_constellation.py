@@ -179,9 +179,8 @@ class _Network:
         """Return the links between satellites at an instant. They are all links of the rule, or only those that a
         shortest path may use.
 
-        The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, it limits the
-        length of the shortest path. The shortest path can use only satellites inside an ellipsoid around the two
-        stations.
+        The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, the shortest
+        path is at most as long. The shortest path can use only satellites inside an ellipsoid around the two stations.
 
         satellites_m: A float64 array of shape (n, 3), m
         before: The current paths, two per pair of stations, as a list of (Path or None), or None.
@@ -391,8 +390,8 @@ def _described(
 def _forward(
     network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
 ) -> dict[str, int | float]:
-    """Return the extremes and mean of the delay between gateway and last satellite. The dict is empty without a last
-    hop of the medium."""
+    """Return the minimum, maximum and mean delay between the gateway and the last satellite. The dict is empty without
+    a last hop of the medium."""
     path = next((now[0] for now in paths if now[0] is not None), None)
     if path is None or network.last_hop is None:
         return {}
@@ -405,7 +404,7 @@ def _forward(
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
     """Return the time during which at least one pair has no path, ns.
 
-    A time during which several pairs have no path is counted once.
+    If several pairs have no path at the same time, this time counts once.
     """
     until = np.append(t_ns[1:], plan.run.duration_ns)
     return int(sum(end - t for t, end, now in zip(t_ns, until, paths, strict=True) if None in now))

@@ -13,7 +13,7 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """The number of each pair's path after each route update, and the number of each change.
+    """The paths and changes of each pair of stations, numbered, after each route update.
 
     path_ids: The number of each pair's path, as k lists of (int or None), one per update. None means that the pair has
         no path.

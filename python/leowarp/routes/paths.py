@@ -72,7 +72,8 @@ class Graph:
         """Return the minimum cost from every satellite to each of some stations. Paths never pass another station.
 
         stations: The indexes of the stations in `ground`.
-        limits: The largest cost that the search must cover for each station: the cost of the current path, or inf.
+        limits: For each station, the cost up to which the search must find paths. It is the cost of the current path,
+            or inf.
         Returns: A float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
         """
         from scipy.sparse import csr_array

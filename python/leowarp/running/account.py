@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status lines of `leowarp live`: time, path, and virtual time's lag that is not caught up."""
+"""The status lines of `leowarp live`. They show the time, the path, and how much of virtual time's lag will not be
+caught up."""
 
 from __future__ import annotations
 

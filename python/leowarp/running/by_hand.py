@@ -30,8 +30,8 @@ def shell(
 
     at: The name of a station. Case is ignored.
     command: The program and its arguments. If the list is empty, a shell is started.
-    is_terminal: Whether the command uses the terminal. If not, the command writes to standard output and standard
-        error, and reads `stdin`.
+    is_terminal: Whether the command uses the terminal. If not, it reads `stdin`, and writes to standard output and
+        standard error.
     flows: Whether the scenario's flows run too.
     on_warning: A function that is called with each warning after the guest has ended.
     """
@@ -71,7 +71,8 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """Return a plan with the same network and flows that records nothing and runs for all of its duration."""
+    """Return a copy of the plan that records nothing and runs for its whole duration. Network and flows are the
+    same."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

@@ -17,8 +17,8 @@ from leowarp.scenario.workload.flows import PROBE_HEADER_BYTES
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
-    """Return a list with one warning, which names the limit, if the small packets of UDP and ping flows may exceed the
-    limit. Otherwise, return an empty list.
+    """If the small packets of UDP and ping flows may exceed netem's limit, return a list with one warning that names
+    the limit. Otherwise, return an empty list.
 
     events: The timeline of the plan.
     """

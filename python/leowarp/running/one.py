@@ -75,7 +75,7 @@ def run(
     with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
-            """Report that a stage begins, or the guest's clock during the stage."""
+            """Report the beginning of a stage, or the guest's time within the stage."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
         with Writing(target, force=force) as directory:

@@ -14,7 +14,8 @@ from leowarp.version import VERSION
 
 
 def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
-    """Return whether the job's directory contains a complete run of exactly the requested plan, kernel and agent.
+    """Return whether the job's run already exists. Its directory must contain a complete run with the same plan, kernel
+    and agent.
 
     Plans are compared as text. Equal texts mean equal runs, because a plan contains all default values. If a newer
     version of leowarp adds a key, the text is different, and the existing run does not count.

@@ -136,8 +136,7 @@ class LocalWorkers:
 
         timeout_s: The maximum waiting time in s if there is no message. With 0, the function returns at once.
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
-            during their start, one after another. The error is raised only after earlier calls have returned all
-            messages.
+            during their start, one after another. Messages that arrived earlier are returned first, by earlier calls.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -190,7 +189,7 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Remove a dead worker and start another. The number of deaths of the worker's task grows by one.
+        """Remove a dead worker and start another. For the task of the worker, one more death is counted.
 
         If a worker was killed during its start, no run is lost, and the next worker gets its task. If a worker exited
         by itself during its start, an error is raised, because the next worker would exit in the same way.

@@ -44,7 +44,7 @@ def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, flo
     """Return the pair (j, probability). x(j) and x(n + 1 - j) of `count` values enclose the median with this
     probability.
 
-    count: The number of values, at least 1. A `count` of 1 has the probability 0.
+    count: The number of values, at least 1. For a `count` of 1, the probability is 0.
     confidence: The minimum probability.
     """
     # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required

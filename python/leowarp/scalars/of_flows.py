@@ -19,7 +19,7 @@ texts that a run's page or the overview shows, if any. A text of the page may co
     ACKNOWLEDGEMENTS        actions of the receiver                    per_flow/acknowledgements.py
     SHARE, CAPACITY         competing flows; the path                  sharing/shares.py, capacity.py
 
-`scalars/of_programs.py` has the sections of program flows.
+The scalars of program flows are in `scalars/of_programs.py`.
 
 The numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
 constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). These

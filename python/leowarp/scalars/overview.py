@@ -123,8 +123,8 @@ MOST_COMPARED = 4
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)". Parts of the name that
-    differ between the runs are omitted."""
+    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)". The flow's name omits
+    the parts that differ between the runs."""
     words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
     return f"{title}, {words}" if words else title
 
@@ -230,7 +230,7 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Return each row that is shown: its name, its label, the function that formats its values, and one tuple of values
+    """Return the rows that are shown. Each has a name, a label, a function that formats values, and a tuple of values
     per column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]

@@ -128,7 +128,7 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scalars of a run or a flow by their declared names, without lists.
+    """Return a dict from declared name to value for the scalars of a run or a flow. Lists are left out.
 
     summary: The object `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep.
     Returns: The values by name, with dots between objects and their keys.

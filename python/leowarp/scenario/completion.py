@@ -144,7 +144,7 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
     """Check that all stations have unique names and coordinates.
 
-    One coordinate alone is a mistake, even for a place in the gazetteer.
+    A station with only one coordinate is a mistake, even if the gazetteer knows its name.
     """
     # Traffic adds its own stations. If traffic adds no station, the mistakes in [traffic] have already been reported.
     if not draft.stations and "traffic" not in draft.sections:

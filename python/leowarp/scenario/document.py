@@ -58,7 +58,7 @@ def merge(lower: Node, upper: Node) -> Node:
     """Merge `upper` over `lower`. Tables are merged key by key. Any other value of `upper` replaces the value of
     `lower`.
 
-    Keys of `lower` that a key of `upper` governs (`_GOVERNS`) are removed before the merge.
+    Before the merge, a key of `lower` is removed if a key of `upper` governs it (`_GOVERNS`).
 
     Returns: A new tree. The arguments are not changed.
     """

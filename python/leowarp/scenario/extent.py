@@ -48,7 +48,8 @@ _GUEST_BASE_BYTES = 64 << 20
 _SEARCH_S = 7e-6
 """The time of the path search per satellite, route update and pair: 10^6 satellites took 7.3 s."""
 _ROW_S = 1.5e-6
-"""The time per row of the timeline: 689,798 rows took 0.74 s in the Python library, and about as long in the guest."""
+"""The time in s per row of the timeline. In the Python library, 689,798 rows took 0.74 s. The guest needs about as
+long."""
 _SAMPLE_S = 25e-6
 """The time per sample: 100 s of examples/chain.toml took 1.5 s when sampled every 1 s, and 11.5 s when sampled every 1
 ms."""
@@ -301,7 +302,7 @@ def _times(plan: Plan, interval_ns: int) -> int:
 
 
 def _pairs(plan: Plan) -> int:
-    """Count the pairs of stations with flows, or all pairs if there are no flows."""
+    """Count the pairs of stations that have flows. If there are no flows, all pairs count."""
     count = len({frozenset((flow.source, flow.destination)) for flow in plan.flows})
     return count or len(plan.stations) * (len(plan.stations) - 1) // 2
 

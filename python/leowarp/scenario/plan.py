@@ -222,8 +222,8 @@ def _check_names(
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """Find one file that a section names. The file is beside the text that names it, or among a run's copies. Its hash
-    must equal the plan's.
+    """Find one file that a section names. The file is in the directory of the text that names it, or among the copies
+    in a run's directory. The file's hash must equal `wanted`.
 
     wanted: The sha256 in the plan. None means that any content is accepted, as in a user's scenario.
     Returns: The file, or None if it is missing, unreadable or different. With None, the mistake is added to `problems`.

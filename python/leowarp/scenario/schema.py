@@ -50,7 +50,8 @@ class Plan(PlanSections):
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """Return this plan, marked as if the caller had named all its code. The caller permits this code to run.
+        """Return a copy of this plan in which all code counts as named by the caller. The caller permits this code to
+        run.
 
         Returns
         -------

@@ -144,17 +144,18 @@ class PlanSections:
     """The contents of a plan. Its subclass `schema.Plan` adds methods.
 
     `medium` carries the packets, and its type is the kind of medium. All media except a constellation have two stations
-    without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation, `isl`,
-    `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. Of these media,
-    only a mobile channel with routes over a constellation uses the four sections. `sysctl` holds the sysctls of the
-    whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters of each kernel module,
-    with times in ns. It lists every module of the user, and every handover-aware congestion control of a flow, even
-    without parameters.
+    without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation, the
+    defaults of `isl`, `ground`, `routing` and `cures` have no effect. For `jittered`, this is also true of `network`.
+    Of these media, only a mobile channel with routes over a constellation uses the four sections. `sysctl` holds the
+    sysctls of the whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters of each
+    kernel module, with times in ns. It has an entry for every module of the user, and for every handover-aware
+    congestion control of a flow. An entry may have no parameters.
 
     name: The name of the run and of its directory.
     medium: A Constellation, Measured, Chain, Jittered, Access or Mobile. A medium that follows a constellation has the
         attribute `constellation`.
-    stations, flows, hosts: The tuples in the order of the text, with one host per station.
+    stations, flows, hosts: The stations, flows and hosts in the order of the scenario's text. Each station has one
+        host.
     dishes: The stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
     modules: The parameters of each module, in the form that the kernel reads.
     sysctl: The sysctls of the whole guest, sorted by name.

@@ -66,8 +66,8 @@ class Claim:
         The function `evaluate(sample) -> Outcome`.
     by_construction : bool
         True if the test compares a value with its own source. For example, a library is compared with the definitions
-        that it implements, or a profile with its published numbers. Verdicts on claims that hold by construction are
-        counted separately.
+        that it implements, or a profile with its published numbers. Such claims hold by construction, and their
+        verdicts are counted separately.
     """
 
     number: str

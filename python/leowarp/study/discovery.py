@@ -38,8 +38,8 @@ class Room(Protocol):
     OPTIONS: tuple[str, ...]
 
     def make(self, making: Making, **options: Any) -> Material:
-        """Make the missing runs and the figures of the study. Options that the user did not set are not passed, so
-        `make` uses its defaults."""
+        """Make the missing runs and the figures of the study. If the user does not set an option, it is not passed, so
+        `make` uses its default."""
 
 
 def studies() -> dict[str, EntryPoint]:

@@ -45,7 +45,7 @@ class Material:
     Attributes
     ----------
     samples : list of (name, mapping)
-        The data on which claims are checked: the sample's name, and a mapping with the keys of `Claim.runs`. The first
+        The samples on which claims are checked. Each has a name, and a mapping with the keys of `Claim.runs`. The first
             sample decides the verdict.
     figures : list of DrawnFigure
     sections : list of Section

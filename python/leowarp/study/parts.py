@@ -84,7 +84,7 @@ def missing(
     """Return the reasons why data sets that claims name are missing. A claim about a missing data set has the verdict
     "cannot be told", with the reason.
 
-    claim_frames: The data sets that claims name, each with the groups of runs from which it is built.
+    claim_frames: A dict from data set to the groups of runs from which it is built. Claims name these data sets.
     frames: The data sets that exist.
     failures: The failures from `made`.
     Returns: The error for each missing data set, by the data set's name.

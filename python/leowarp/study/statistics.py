@@ -111,7 +111,7 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
 
     rows: A frame with the columns `seed`, `column` and `key`.
     column: The column to compare.
-    one, other: The values of `key` that select the two variants.
+    one, other: The two variants, as values in the column `key`.
     Returns: The columns `seed, one, other`, sorted by seed. A seed is dropped if only one of the variants has it.
     """
     # Rows are joined by seed. If the two variants were treated as independent samples, the spread between paths would

@@ -66,8 +66,8 @@ class LinkKind:
     in_order: False if a packet may overtake others when the delay falls.
     probe_bytes: The size of the packets with which a channel's delay was measured. This delay includes the packets'
         transmission time.
-    queue: The queueing discipline before the serialiser of each direction. A fifo needs no `queue` event, because it
-        uses the limits of the link.
+    queue: The queueing discipline of each direction. Packets wait in it for the serialiser. A fifo needs no `queue`
+        event, because it uses the limits of the link.
     ecn, queue_parameters: The parameters of this discipline, see `Events.queue`.
     """
 
@@ -203,8 +203,8 @@ class Events:
                 self.loss(t_ns, sender, receiver, link.loss_ratio)
 
     def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Take a link down. Packets in its queue and in flight still arrive or are lost, depending on `on_down` (drain,
-        drop)."""
+        """Take a link down. If `on_down` is "drain", packets in the queue and in flight still arrive. If it is "drop",
+        they are lost."""
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
@@ -242,8 +242,8 @@ class Events:
         *,
         both_ways: bool = True,
     ) -> None:
-        """Set the delays of many links at one instant, equal in both directions. If `both_ways` is False, only the
-        delays of directions a>b are set.
+        """Set the delays of many links at one instant. Both directions of a link get the same delay. If `both_ways` is
+        False, only the delays of directions a>b are set.
 
         a, b: int arrays of shape (n,). The ends of each link.
         delay_ns: int64 array of shape (n,)

@@ -7,10 +7,9 @@ have 16 bits, so a random delay differs from `mean` by at most 4 times `jitter`.
 equally likely. The table is the inverse of the distribution function at the midpoints of 16384 equal shares of
 probability.
 
-The distributions in this module have mean 0 and standard deviation 1, and their values may exceed 4, which is netem's
-limit. The values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to
-the standard deviation times the multiplier. The division keeps all values within the limit, so no value of the tail is
-clipped.
+All distributions here have mean 0 and standard deviation 1. Some of their values exceed 4, which is netem's limit. The
+values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to the standard
+deviation times the multiplier. The division keeps all values within the limit, so no value of the tail is clipped.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 the gains that the kernel reports (TCP_CC_INFO, struct tcp_bbr_info).
 
 In each mode, BBR sets different gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so pacing gain and window
-gain together determine the mode. BBR sets the gains with each ACK. A mode may end without an ACK: PROBE_RTT ends when
-an idle sender sends again. After a mode has ended without an ACK, the gains show the old mode until the next ACK.
+gain together determine the mode. BBR sets the gains with each ACK. A mode may also end without an ACK. For example,
+PROBE_RTT ends when an idle sender sends again. After a mode has ended without an ACK, the gains show the old mode until
+the next ACK.
 """
 
 from __future__ import annotations

@@ -126,8 +126,8 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Return each sent segment with the time of its arrival or None. The arrival is the first unused segment with the
-    same bytes, at or after the sending time.
+    """Return each sent segment with its sending time and its arrival time. The arrival time is None if the segment did
+    not arrive. The arrival is the first unused segment with the same bytes, at or after the sending time.
 
     Raises TraceError if segments arrived before they were sent, or if there are over 20 segments and more than half of
     them are missing at the other end.
@@ -208,7 +208,7 @@ def _direction(
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
     """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet counts the arrivals
-    before its own arrival. Counting starts at the first arrival of a packet that was sent later. A retransmission is
+    before its own arrival. The count starts when the first packet arrives that was sent later. A retransmission is
     never late, but it may make other packets late.
 
     Lateness and extents follow RFC 4737 if no retransmission and no packet without payload overtakes other packets.
@@ -250,7 +250,7 @@ class _Unwrapped:
 
 @dataclass
 class _Ranges:
-    """The disjoint half-open ranges of byte positions, sorted."""
+    """A sorted list of half-open byte ranges that do not overlap."""
 
     begins: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -265,7 +265,7 @@ class _Ranges:
         self.begins[first:last], self.ends[first:last] = [begin], [end]
 
     def holds(self, begin: int, end: int) -> bool:
-        """Return whether one of the ranges contains a whole range."""
+        """Return whether all bytes from `begin` to `end` lie in a single range."""
         at = bisect.bisect_right(self.begins, begin) - 1
         return at >= 0 and self.ends[at] >= end
 

@@ -26,8 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""The largest accepted size of a file, which is some 400,000 lines. Larger files need a flow with a `storage` above its
-default of 64 MiB."""
+"""The largest accepted size of a file, which is some 400,000 lines. A larger file can occur only if the flow's
+`storage` is above its default of 64 MiB."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),

@@ -60,7 +60,8 @@ def read_in_words(
 
 
 def _read(trace: Path | str, table: str, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-    """Read the table with numbers. Computed columns are added if `columns` is None or contains one."""
+    """Read the table with numbers. The columns that leowarp computes are added if `columns` is None or names one of
+    them."""
     computed = {column.name for column in COMPUTED.get(table, ())}
     if not computed or (columns is not None and computed.isdisjoint(columns)):
         return read(trace, table, columns=columns, filters=filters)

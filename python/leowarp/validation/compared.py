@@ -48,7 +48,7 @@ class Row:
     distances: The Kolmogorov-Smirnov distance of each medium from the second half.
     floor: The Kolmogorov-Smirnov distance between the two halves of the recording. The profile was fitted to the first
         half.
-    noise: The distance that two independent sample sets of one distribution exceed in only 5 of 100 cases.
+    noise: The distance that chance alone exceeds in 5 of 100 cases, if both sample sets come from one distribution.
     """
 
     quantity: str

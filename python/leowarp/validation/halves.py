@@ -19,8 +19,8 @@ _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
     """Return the two halves of the measurement, divided at the middle of its time. The time of each half begins at 0.
 
-    If a file has only the total number of retransmissions, both halves get the same share of retransmissions. The total
-    is divided in proportion to the data carried in each half.
+    If a file has only the total number of retransmissions, both halves get the same share of retransmissions. Each half
+    gets a number of retransmissions in proportion to the data that it carried.
     """
     if measurement.transfer is not None:
         first, second = (_transfer(measurement.transfer, late=late) for late in (False, True))

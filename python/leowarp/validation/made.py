@@ -65,7 +65,8 @@ def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") 
 
 
 def _as_rows(measurement: Measurement) -> Measurement:
-    """Return probes as rows of a table. A row is valid from the middle between the previous probe and its own probe."""
+    """Return a copy in which each probe is a row of a table. A row is valid from the middle between the previous probe
+    and its own probe."""
     assert measurement.round_trip is not None
     t_ns = measurement.round_trip.t_ns
     middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)

@@ -181,8 +181,8 @@ def _differing(stored: Any, made: Any) -> list[str]:
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each value of a JSON document as text, by dotted key. The texts of 1, true and 1.0 differ, so these values
-    are different."""
+    """Yield each value of a JSON document as a pair of dotted key and text. The texts of 1, true and 1.0 differ, so
+    these values are different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)

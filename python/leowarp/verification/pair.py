@@ -44,7 +44,7 @@ class Pair:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The summary that the first run should have: the second run's summary with the first run's costs."""
+        """The expected summary of the first run. It is the second run's summary, but with the first run's costs."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
@@ -66,7 +66,7 @@ class Pair:
         return path
 
     def drawn(self, page: str) -> Path:
-        """Return the directory of the second run in which a page has been drawn again.
+        """Draw a page of the second run again, and return the directory in which it is.
 
         Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
         """

@@ -100,7 +100,8 @@ def _copied(run: Path) -> list[StageFound]:
 
 
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
-    """Return the parameters, seed and plan of a row that differ from `plans.parquet`: (stored, planned)."""
+    """Compare the parameters, seed and plan hash of a row with `plans.parquet`. Return those that differ, as (stored,
+    planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
     # A text column stores numbers as text (`rows.table_of`).
     pairs = {
@@ -111,7 +112,7 @@ def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[A
 
 
 def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[Any, Any]]:
-    """Return the warnings that a row has, but its second run does not: (stored, now)."""
+    """Return the warnings of a row and of its second run, as (stored, now), if they differ."""
     stored, now = list(dict.fromkeys(row["warnings"] or ())), recorded.read_manifest(made.path)["warnings"]
     return {} if stored == now else {"warnings": (stored, now)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of studies and reproductions. Some runs are repeated with a replacement for the guest."""
+"""The check of studies and reproductions. When runs are repeated, a fake replaces the guest."""
 
 import json
 import shutil

@@ -27,8 +27,8 @@ class SecondRun:
 
     stages: The findings in the order of the stages. A stage of which neither run has files is left out.
     origin: dict of str to (then, now). The entries of the two manifests about software and machine, if they differ.
-    cures: The findings about the tables of cures, which are computed again without the guest. The dict is empty if the
-        plan has no cures, or if the traces differ.
+    cures: The findings about the tables of cures, which are computed again without the guest. It is empty if the plan
+        has no cures, or if the traces differ.
     """
 
     stages: list[StageFound]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links without packets for a while: in gaps after handovers, while lasers are pointed, and while dishes hold
-packets."""
+"""Finds links that carry no packets for some time: in gaps after handovers, while lasers are pointed, and while dishes
+hold packets."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def _lossy(run: Run) -> list[Gap]:
 
 
 def _without_capacity(run: Run) -> list[Gap]:
-    """Return the gaps of links that hold packets in a queue, and of a dish's links during a hold or an outage."""
+    """Return the gaps in which links buffer packets. Also return the gaps of a dish's links during holds and
+    outages."""
     # On the globe, a dish is drawn at its station, so the station's name replaces the dish's node.
     stations = {dish_node(name): name for name in run.plan.dishes}
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packets on a page around route changes, with the sending and arrival times that the trace records.
+"""The packets around route changes, for the animated page. Sending and arrival times are those in the trace.
 
 The trace has the packets of some seconds around each change.
 """

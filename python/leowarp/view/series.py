@@ -76,8 +76,9 @@ def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
     """Return the probes of a ping or UDP flow: sending times, and one-way or round-trip times (missing for lost
     probes).
 
-    Returns: `sent` (ticks), `took_us`, `is_round_trip`. `took_us` is a one-way time for UDP flows, and for ping flows
-        if no probe has a reply. With more than `MOST_STEPS` probes, only every n-th is included.
+    Returns: A dict with `sent` (sending times in ticks), `took_us` and `is_round_trip`. `took_us` is a one-way time for
+        UDP flows, and for ping flows if no probe has a reply. With more than `MOST_STEPS` probes, only every n-th is
+        included.
     """
     echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Every n-th probe is used, not means over several probes, which would hide the spikes that pings are meant to show.
@@ -149,7 +150,7 @@ def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
     """Return each direction of a link: its ends, the limit of its queue, and its totals over the run.
 
     Returns: An entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
-        and the run's totals in packets. Null means that a value is unknown, for instance on a netem link.
+        and the run's totals in packets. A value is null if it is unknown, for instance on a netem link.
     """
     tables = run.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}

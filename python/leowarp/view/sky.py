@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellites and stations of a page: their positions at keyframes, and the links between satellites.
+"""The satellites and stations on a page. The page gets their positions at keyframes, and the links between satellites.
 
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
 (`web/src/sky.ts`). The error depends on the radius r of a circular orbit, the angular velocity w, and the time h

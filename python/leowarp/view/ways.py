@@ -118,7 +118,7 @@ def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], sinc
 
 
 def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Return the delay of a link at the time `at_ns`, in ns. For a channel, whose delay varies continuously, the result
+    """Return the delay of a link in ns at the time `at_ns`. For a channel, whose delay varies continuously, the result
     is the minimum from `from_ns` to `until_ns`."""
     if run.link_values.has_channel(*link):
         return run.link_values.base_delay_ns(*link, from_ns, until_ns)

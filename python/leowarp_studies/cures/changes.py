@@ -2,8 +2,8 @@
 """Route changes that the study examines. The changes lead to shorter paths and to longer paths, in two constellations
 and between two pairs of cities.
 
-As in a run, route changes are computed from the constellation. The sample of changes is spread evenly over the first
-hour.
+The route changes are computed from the constellation, as a run does. The sample of changes is spread evenly over the
+first hour.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def changes(each: int) -> tuple[Change, ...]:
 
 
 def per_hour(margin: str = "0 %") -> pd.DataFrame:
-    """Return the number of changes per hour of each pair's path, and its mean delay.
+    """Return, for each pair of cities, the path's changes per hour and its mean delay.
 
     Returns
     -------

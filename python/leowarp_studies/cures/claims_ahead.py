@@ -59,7 +59,7 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Return the payload by which CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and
+    """Compare CUBIC that knows the schedule with the oracle (`hold` with `move`). Return the missing payload, and
     CUBIC's spurious retransmissions.
 
     BBR's results with the schedule are listed, but do not affect the verdict.
@@ -145,8 +145,8 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.22 of cures (queues that drop before they are full).
 def managed_queues_leave_little(frames: Frames) -> Outcome:
-    """Count the late packets with each queue management, relative to runs without a cure, over all changes and TCPs at
-    saturation.
+    """Count late packets with each queue management, as a share of those without a cure. The sums are over all changes
+    and TCPs at saturation.
 
     Returns
     -------
@@ -171,8 +171,8 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.23 of cures (a queue shorter than the bandwidth-delay product).
 def short_queues_cost(frames: Frames) -> Outcome:
-    """Compare the goodput of each short or managed queue with the goodput of a queue of 500 packets, on a frozen path,
-    by TCP.
+    """Compare, for each TCP, the goodput with each short or managed queue and with a queue of 500 packets. The path is
+    frozen.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def flow_queues_spare_the_call(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `added_ns` by variant and TCP, medians with intervals.
+        Numbers: `added_ns` (a dict from variant and TCP to a median with its interval).
     """
     added = {f"{BY_NAME[name].label}, {TCP_LABELS[tcp]}": ev.added(frames, name, NONE, "call_p99_ns", tcp=tcp)
              for name in ("fq-codel", "cake") for tcp in (*BY_LOSS, "classic")}  # fmt: skip

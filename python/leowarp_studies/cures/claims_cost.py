@@ -98,8 +98,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `signalling_bytes` by cure (sums over all changes and TCPs), `drops_more_pkts` (a median with its
-        interval).
+        Numbers: `signalling_bytes` (a dict from cure to the sum over all changes and TCPs), `drops_more_pkts` (a median
+        with its interval).
     """
     spent = {name: ev.total(frames, name, "signalling_bytes") for name in ev.present(frames, SHOWN)}
     others = sum(value for name, value in spent.items() if name != "duplicate")

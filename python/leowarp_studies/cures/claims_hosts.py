@@ -90,15 +90,15 @@ def notices_in_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.14 of cures (RFC 4653; TCP-PR; RR-TCP).
 def hosts_can_wait(frames: Frames) -> Outcome:
-    """Return the share of classic TCP's spurious retransmissions that each alternative loss detection avoids, at
-    saturation.
+    """Return, for each alternative loss detection, how many of classic TCP's spurious retransmissions it avoids, as a
+    share. The path is saturated.
 
     NCR's careful form and TCP-PR decide the verdict. The results of the other methods are only listed.
 
     Returns
     -------
     Outcome
-        Numbers: `removed_ratio` by variant; `spurious_without_pkts`.
+        Numbers: `removed_ratio` (a dict from variant to ratio), `spurious_without_pkts`.
     """
     without = ev.total(frames, NONE, "spurious_pkts", tcp="classic")
     removed = {name: 1 - ev.total(frames, name, "spurious_pkts", tcp="classic") / without for name in AT_HOSTS}
@@ -115,8 +115,8 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (losses are detected later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Compare the goodput of each alternative loss detection with the kernel's own, on a frozen path at saturation, by
-    TCP.
+    """Compare, for each TCP, the goodput with each alternative loss detection and with the kernel's own. The path is
+    frozen and saturated.
 
     Even without route changes, these runs have losses, from slow start and from a queue that overflows.
 

@@ -49,7 +49,7 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
     """Count the late packets at changes to a shorter path, at 50 % load. They are compared with the number of packets
     that the link sends in a time equal to the delay difference of the paths.
 
-    The bound is one packet higher than this number, because the delay may change between any two packets.
+    The bound is this number plus one packet, because the delay may change between two packets.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
 
 
 def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
-    """Return the median of a column over the runs of a variant, with its interval."""
+    """Return the median of a column over a variant's runs, with the confidence interval of the median."""
     return middle(rows(frames, variant, **which)[column])
 
 
@@ -83,8 +83,8 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """Return the reference for a variant's payload: the oracle (`hold` with `move`), or the same sender on the frozen
-    path.
+    """Return the run with which a variant's payload is compared: the oracle (`hold` with `move`), or the same sender on
+    the frozen path.
 
     Cures at the end host are compared with the frozen path. This reference includes the cure's costs without changes,
     for example a later detection of losses.

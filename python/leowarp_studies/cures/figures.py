@@ -46,8 +46,8 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the late packets per change for all TCPs: one panel per load, separated by whether the sender's own
-    satellite changes."""
+    """Draw the late packets per change for all TCPs, with one panel per load. Changes of the sender's own satellite are
+    separate from other changes."""
     loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
@@ -199,7 +199,7 @@ KINDS: Sequence[Kind[Rules]] = (
 
 
 def _close(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
-    """Draw all packets around one change, each cure beside the run without a cure."""
+    """Draw all packets around one route change. Each figure shows a run with a cure beside the run without cures."""
     drawn = []
     for name in (name for name in BY_NAME if name in views and name not in (NONE, FROZEN)):
         variant, missing = BY_NAME[name], None

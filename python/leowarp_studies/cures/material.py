@@ -31,7 +31,7 @@ LEAD = (
 )
 
 TABLE = "cures.csv"
-"""The file beside the page with all medians, for programs."""
+"""The file beside the page that contains all medians. It is meant for programs."""
 GUIDE = "guide.md"
 """The file beside the page with the table that docs/guides/route-changes.md shows."""
 
@@ -120,7 +120,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section() -> str:
-    """Return an HTML section about the places of the results."""
+    """Return an HTML section that says where the results are stored."""
     note = (
         f'Every median: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the group close stand in its '
         "<code>runs/</code>."

@@ -44,7 +44,7 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""The columns that are copied from the study engine's data set, by their names in this module."""
+"""The columns that are copied from the study engine's data set. Each key is the name in this module."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
@@ -102,7 +102,7 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Return true if every variant and TCP has a run for each change in the frame."""
+    """Return true if, for each load, every pair of variant and TCP has a run for every change."""
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

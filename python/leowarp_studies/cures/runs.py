@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study, in four groups. The first has every variant under every TCP around the same changes, and the
-second the same runs at loads without a queue. The third has one change with all packets. The fourth has jittered
-transfers of `torres2020`, to which a predicting metric is fitted.
+second the same runs at loads without a queue. The third has one change with all packets. The fourth contains the
+jittered transfers of `torres2020`. They show which metric predicts the effect of reordering.
 
 Each group is a separate study file (a scenario and parameters), whose runs the study engine makes and can resume. The
 links of this study have no randomness, so its samples are different route changes, not different seeds.

@@ -20,8 +20,8 @@ from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
-"""The two predicted outcomes: spurious retransmissions per packet sent, and the share of missing throughput relative to
-a run without jitter."""
+"""The two predicted outcomes. The first counts spurious retransmissions per packet sent. The second is the share of
+throughput that is lost, compared with a run without jitter."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
 NUMBERS = {
@@ -67,8 +67,8 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns that `NUMBERS` lists, and also `spurious_ratio` and `goodput_bps`. Without reordering, late time and
-        extent are 0.
+        The columns that `NUMBERS` lists, and also `spurious_ratio` and `goodput_bps`. Late time and extent are 0 in
+        runs without reordering.
 
     Raises
     ------
@@ -108,7 +108,8 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return two frames: the runs of every second jitter, beginning with the smallest, and the other runs."""
+    """Return two frames. The first has the runs with every second jitter, from the smallest on. The second has all
+    other runs."""
     jitters = sorted(frame["jitter_ns"].unique())
     train = frame["jitter_ns"].isin(jitters[::2])
     return frame[train], frame[~train]

@@ -58,7 +58,7 @@ class Variant:
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""The values of the links' scenario keys, unless a variant sets other values."""
+"""The scenario keys of the links and their values. A variant may replace them."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {

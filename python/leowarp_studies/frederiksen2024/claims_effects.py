@@ -93,8 +93,8 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
     If a packet is dropped within 5 s (the attribution window), recovery is necessary, so the change is left out.
 
-    Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. The
-        retransmissions after a change count as spurious if more than half of them were spurious.
+    Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change has
+        spurious retransmissions if more than half of the retransmissions after it were spurious.
     """
     rows: dict[str, dict[str, Any]] = {}
     every = []
@@ -141,9 +141,9 @@ def stable_within_planes(sample: Sample) -> Outcome:
     goodput and the late packets per change are also measured.
 
     The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that paths have fewer ISLs
-    between planes with nine planes than with eighteen. The low bins and late packets of nine and eighteen planes are
-    not compared with each other. By the paper's own numbers (claim 1.15), nine planes have fewer links between planes
-    and more drops.
+    between planes with nine planes than with eighteen. The test does not compare low bins or late packets between nine
+    and eighteen planes. By the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more
+    drops.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.

@@ -18,8 +18,8 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""The smallest ratio of a scenario that counts as "almost unaffected". The ratio is the mean goodput, divided by the
-mean goodput without route changes."""
+"""The smallest ratio of a scenario that counts as "almost unaffected". It is the mean goodput with route changes,
+divided by the mean goodput without them."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
@@ -194,7 +194,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Return the mean goodput of each run, divided by the mean goodput on the same path without route changes."""
+    """Return, for each run, its mean goodput as a share of the mean goodput on the same path without route changes."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 

@@ -58,8 +58,8 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     after changes.
 
     The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show the
-    effect of route changes. One comparison is with the control run, which has no changes, and one with the second
-    before each change.
+    effect of route changes. The first uses the control run, which has no changes. The other uses the last 1 s before
+    each change.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -147,8 +147,8 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 
 # Implements claim 1.5 of frederiksen2024 (figure 5).
 def queues_full(sample: Sample) -> Outcome:
-    """Return the share of time with a queue filled to 90 % of its limit, for CUBIC and BBR. At least one queue of the
-    current path must be this full.
+    """Return the share of time with a queue filled to 90 % of its limit, for CUBIC and BBR. It is enough if one queue
+    of the current path is this full.
 
     The full queue may be at any link of the path, because the bottleneck link changes with the route. The text of the
     cause compares the congestion window with the capacity of the empty path. A smaller window cannot fill any queue.

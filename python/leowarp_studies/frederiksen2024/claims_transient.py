@@ -29,9 +29,10 @@ def drops_after_changes(sample: Sample) -> Outcome:
     """Count the route changes after which at least one 50 ms bin has less than half of the earlier goodput. The earlier
     goodput is the mean in the second before the change.
 
-    In-order goodput stops whenever a packet is missing, so it falls even if a packet is only late. SACK-aware goodput
-    does not fall if a packet is only late. Changes without a dropped packet are also counted separately, because only
-    reordering explains their falls. The run without route changes shows how often goodput falls for other reasons.
+    A missing packet stops in-order goodput, so in-order goodput falls even if the packet is only late. SACK-aware
+    goodput does not fall if a packet is only late. Changes without a dropped packet are also counted separately,
+    because only reordering explains their falls. The run without route changes shows how often goodput falls for other
+    reasons.
 
     Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
         changes); `unchanging_ratio` (in the run without changes, share of instants, 5 s apart, after which goodput
@@ -240,8 +241,8 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     """Compare BBR's bandwidth estimate with the capacity, and its window with the BDP. Two shares of time are also
     measured: pacing rate above the capacity, and full window.
 
-    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2. In STARTUP it is
-    `bbr_high_gain`, which is 2.885.
+    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2. In the mode
+    STARTUP, the factor is `bbr_high_gain`, which is 2.885.
 
     Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
         `window_over_bdp_ratio` (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
@@ -342,8 +343,8 @@ def filter_overshoots(sample: Sample) -> Outcome:
 
     BBR's estimate is the maximum over ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
-    Returns: Numbers: `changes`, `highest_ratio` (median over changes, relative to the payload rate),
-        `above_capacity_ratio` and `above_before_ratio` (shares of the changes).
+    Returns: Numbers: `changes`. `highest_ratio` (median over changes, as a multiple of the payload rate).
+        `above_capacity_ratio`, `above_before_ratio` (shares of the changes).
     """
     run = sample["bbr"]
     around = ev.estimates_around(run, 2000 * MS)

@@ -19,8 +19,8 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
 
 
 def sending_falls_after(run: Run, instants_ns: Any) -> int:
-    """Count the instants after which the sending rate falls. At a fall, at least one 50 ms bin in the next 2 s has less
-    than half of the rate in the second before.
+    """Count the instants after which the sending rate falls. The rate falls if a 50 ms bin in the next 2 s has less
+    than half of the mean rate in the second before.
 
     instants_ns: The route changes. A change counts only if the run covers a second before it and 2 s after it.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests and explanations of several claims use. Each number is computed from one run."""
+"""Numbers that tests and explanations of several claims use. Each function computes its numbers from a single run."""
 
 from __future__ import annotations
 
@@ -293,12 +293,12 @@ def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> fl
 
 
 def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
-    """Return the growth of the congestion window after each change of `disturbed`. The growth is the slope from the
+    """Return how fast the congestion window grows after each change of `disturbed`. The growth is the slope from the
     lowest sample in the first 2 s after the change.
 
     span_ns: The time over which the slope is measured.
-    Returns: The growth in packets per second, for each change with samples at both ends of the measured time. A value
-        is below 0 if the window shrank again.
+    Returns: The growth in packets per second after each change. A change is left out if a sample is missing at either
+        end of `span_ns`. A value is below 0 if the window shrank again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -338,7 +338,7 @@ def repair_delays_ns(run: Run) -> np.ndarray:
 def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
     """Return BBR's highest bandwidth estimate before and after each change of `disturbed`.
 
-    span_ns: The time examined before the change, and after it.
+    span_ns: The length of the time before a change, and of the time after it, in which estimates are read.
     Returns: `before_bps` and `after_bps` (of payload) for each change that has samples before and after it.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
@@ -354,7 +354,7 @@ def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
 
 
 def busiest_minute(instants_ns: Any) -> int:
-    """Return the largest number of instants within any 60 s. An instant exactly 60 s after the first does not count.
+    """Return how many instants the busiest 60 s contain. An instant exactly 60 s after the first does not count.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
     (2, 0)

@@ -25,7 +25,7 @@ CC = "flows.0.congestion_control"
 ALGORITHMS = ("reno", "cubic", "bbr")
 """The congestion controls, in the order of texts and figures."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
-"""The names of the runs of the three scenarios with CUBIC."""
+"""The names of the runs with CUBIC, one for each of the three scenarios."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
 """The names of the runs of the three scenarios with BBR, to which the study's conclusion also applies."""
 
@@ -216,7 +216,7 @@ timeout?"""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
-"""The link capacities in addition to the study's 100 Mbit/s: a quarter of it, and four times as much."""
+"""Two further link capacities: a quarter of the study's 100 Mbit/s, and four times as much."""
 # In 300 s, a run has ten route updates.
 CAPACITY_DURATION = "300 s"
 

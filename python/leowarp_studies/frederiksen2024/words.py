@@ -13,7 +13,7 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""The outcome of a claim about reordering if no reordering occurred, so that the claim was not tested."""
+"""If no reordering occurred, a claim about reordering was not tested, and has this outcome."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
 """A wording that several descriptions of tests contain."""
 

@@ -22,7 +22,7 @@ QUEUE = "80 pkts"
 Madrid to Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
 """The length of a gap in ms, within the range of `examples/dish-lasers.toml`, and the time in s to point a laser again.
-The additional time to find a satellite for the first time is not included."""
+Finding a satellite for the first time takes longer. This additional time is not included."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
 class Arm:
     """One condition that is tested at a route change: an event, or no event.
 
-    control: The name of the arm with which the arm is compared.
+    control: The name of the condition with which this one is compared.
     keys: The dotted scenario keys, or whole sections.
     dish: The keys of the receiver's access link. None means that the receiver has no access link.
     """

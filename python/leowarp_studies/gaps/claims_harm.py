@@ -96,8 +96,8 @@ def reordering_alone(sample: Sample) -> Outcome:
 
 # Implements claim 7.3 of gaps (claims 5.1 and 5.2 of cures).
 def queue_makes_late(sample: Sample) -> Outcome:
-    """Compare the number of late packets between a queue that is left behind and a moved queue. The numbers are sums
-    over all samples."""
+    """Compare the number of late packets in two cases: the old link's queue is left behind, or it is moved. The numbers
+    are sums over all samples."""
     frame = sample[FRAME]
     late = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": [
@@ -120,8 +120,9 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Compare the extra harm of the gap with the extra harm of the change. The gap's extra harm compares changes with
-    and without a gap. The change's extra harm compares a change without a gap with no change."""
+    """Compare two kinds of harm: what a gap adds to a change, and what a change adds to a path without changes. The
+    gap's extra harm compares changes with and without a gap. The change's extra harm compares a change without a gap
+    with no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -166,7 +167,7 @@ def call_loses_frames(sample: Sample) -> Outcome:
 
 # Implements claim 7.10 of gaps (a frame waits no longer than the gap lasts).
 def slowest_frame(sample: Sample) -> Outcome:
-    """Judge the delay that a gap adds to the call's slowest frame."""
+    """Judge by how much a gap delays the slowest frame of a call."""
     return _at_most(sample, BUFFERED, (CALL,), GAP_MS)
 
 

@@ -92,9 +92,9 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     """Return numbers about the recovery of windows after cuts, by name. `cuts` is the number of cuts per session.
-    `grown_ratio` is the share of windows that recovered before the next cut or the end. `grown_p50_s` is the median
-    time of their recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after
-    a cut.
+    `grown_ratio` is the share of cuts after which the window recovered before the next cut or the end. `grown_p50_s` is
+    the median time of their recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median
+    window after a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
     `needed_p50_s` is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
@@ -139,8 +139,8 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """Return a text that explains the result of BBR sessions, which have no cuts. The text compares BBR's bandwidth
-    estimate with the link's capacity.
+    """Return a text that explains the result of BBR sessions. These sessions have no cuts of the window. The text
+    compares BBR's bandwidth estimate with the link's capacity.
 
     `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it remains high for some time after the capacity falls.
     """
@@ -253,8 +253,9 @@ def slot_means_bps(
     A slot is left out if it has less than 6 s after the settling time.
 
     settle_s: The length of the settling time in seconds.
-    between: The function that computes the mean between two times; default: the mean goodput.
-    Returns: list of (float, float), one pair per slot: mean in bit/s over the first half, and over the second half.
+    between: The function that computes the mean between two times. By default, it computes the mean goodput.
+    Returns: list of (float, float), one pair per slot. The values are the means in bit/s over the first and the second
+        half.
     """
     mean = between or trace.between
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
@@ -288,7 +289,7 @@ class Moves:
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Return a text with the median change across a reconfiguration and the median change within a slot."""
+        """Return a text with two medians: the change across a reconfiguration, and the change within a slot."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"

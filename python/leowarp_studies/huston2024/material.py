@@ -127,7 +127,8 @@ CLAIM_FRAMES = {
     "shared": tuple(questions.shared_name(customers) for customers in questions.CUSTOMERS),
     "programs": (),
 }
-"""The data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""The data sets that claims name in `Claim.runs`. Each key is a data set, and its value is the groups of runs from
+which it is built."""
 
 
 def why_not(kernel: str) -> str | None:

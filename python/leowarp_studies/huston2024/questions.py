@@ -19,8 +19,8 @@ SHARED_SEEDS = CONDITION_SEEDS = 6
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""The numbers of flows that other customers have on the link. The study does not state the number of flows. With 4 or 5
-flows of other customers, a fair share of about 250 Mbit/s would be the 45 Mbit/s that the study measured."""
+"""The numbers of flows that other customers have on the link. The study does not state the number of flows. If other
+customers had 4 or 5 flows, a fair share of about 250 Mbit/s would be 45 Mbit/s, as the study measured."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
@@ -86,7 +86,7 @@ def _hystart() -> Part:
 
 
 def _jitter() -> Part:
-    """Return a group with CUBIC without jitter, with and without isolated loss."""
+    """Return a group of CUBIC runs without jitter. Half of them have isolated loss."""
     made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
     keys = ("access.base_rtt_min", "access.base_rtt_max")

@@ -105,7 +105,8 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `variant, late_s` (time by which the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
+    """Return the columns `variant, late_s, seed, goodput_bps, retransmissions_pkts`. `late_s` is the time by which the
+    assumed schedule is late.
 
     The figure computes the ratio to the unmodified congestion control, from sessions with the same seeds.
     """

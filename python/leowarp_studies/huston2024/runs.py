@@ -47,8 +47,8 @@ NEW_SEEDS = 10
 confidence interval of the median reaches from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The lengths in s of a flood ping, as in the study, and of a ping with one probe per second. With a loss of 1 to 2 %,
-the second ping loses 18 to 36 of its 1,800 probes."""
+"""The durations in s of two pings. The first is a flood ping, as long as in the study. The second sends one probe per
+second. With a loss of 1 to 2 %, the second ping loses 18 to 36 of its 1,800 probes."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
@@ -56,7 +56,8 @@ REGULAR, ANSWERED = "10 ms", "none"
 The study describes a ping that waits for the reply to the previous probe."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
-"""The days of the capacity tests in the study's figure 2: one test every `TEST_EVERY_H` hours, 1,464 tests in all."""
+"""The first and the last day of the capacity tests in the study's figure 2. There are 1,464 tests, one every
+`TEST_EVERY_H` hours."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
 """A quick reproduction makes every 24th capacity test."""
@@ -78,7 +79,7 @@ PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
-"""The number of seeds in a quick reproduction, for runs other than the study's own runs and its cures."""
+"""In a quick reproduction, the number of seeds for runs that are neither the study's own runs nor its cures."""
 FIRST_RECONFIGURATION_S = 12.0
 """The time of the first reconfiguration on the run's clock, in s. The run begins at a full minute of the wall clock."""
 

@@ -81,7 +81,8 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def causes(frames: Mapping[str, Any]) -> str:
-    """Return the numbers of losses and cuts per session, as means over seeds, for sessions whose traces are stored.
+    """Return a table with the mean numbers of losses and cuts per session. The means are over the seeds whose traces
+    are stored.
 
     Returns: The HTML text. Cells without events are empty.
     """
@@ -116,7 +117,7 @@ def _those_in(rows: pd.DataFrame) -> list[Variant]:
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
     """Return the goodput of a variant relative to the unmodified congestion control, paired by seed. The text is empty
-    for the unmodified congestion control itself."""
+    if the variant is the unmodified congestion control."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)

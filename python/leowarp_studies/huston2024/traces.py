@@ -287,8 +287,8 @@ def cuts(
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window. The
     previous window is the larger one of the windows in the two samples before. Every loss-based algorithm sets the
     slow-start threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start.
-    As a second condition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the
-    new threshold is valid. This condition excludes repairs by `cubic_handover`, which does not reduce its window and
+    In addition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, before the
+    threshold changes again. This condition excludes repairs by `cubic_handover`, which does not reduce its window and
     later restores the old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a
     reaction to a mark instead of a loss.
 

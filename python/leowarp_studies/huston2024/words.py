@@ -25,7 +25,7 @@ CALIBRATED = (
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
     """Return the outcome with the measured value. If the claim holds, the outcome's text also contains `why`, the
-    counts that explain the value. Otherwise, `cause` contains the counts."""
+    counts that explain the value. If it does not hold, the outcome's cause is `cause`, which contains the counts."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)

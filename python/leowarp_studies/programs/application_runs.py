@@ -23,7 +23,8 @@ the middle of the page load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
 """The time in s after which a page load counts as failed. No further route change occurs during this time."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
-"""The start of a film in s. The route change comes 6 s after it, and reconfigurations 4 s and 19 s after it."""
+"""The start of a film in s. The route change comes 6 s after the start. Reconfigurations come 4 s and 19 s after the
+start."""
 VIDEO_SEEDS = (1, 2)
 VIDEO_KEYS: dict[str, dict[str, Any]] = {
     CHANGES: {f"{section}.{key}": value for section in ("isl", "ground")
@@ -38,7 +39,7 @@ LADDERS_KBPS = {
     STARLINK: "1000,2000,4000,6000,8000",
     MOBILE: "250,500,1000,2000,4000,6000,8000",
 }
-"""The bit rates of the film, by path. The highest one just fits the path's 10 Mbit/s. For the mobile channel, the
+"""The bit rates of the film, by path. The highest bit rate still fits the path's 10 Mbit/s. For the mobile channel, the
 lowest bit rate is below the rate that any stack reached."""
 
 

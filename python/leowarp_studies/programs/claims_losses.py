@@ -14,14 +14,14 @@ from leowarp_studies.programs.senders import AIOQUIC, BY_NAME, FIXED, KERNEL, NG
 IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
-"""The allowed relative difference between the packets that a receiver discarded and the packets that arrived beyond its
-window."""
+"""The allowed relative difference between two counts: packets that a receiver discarded, and packets that arrived
+beyond its window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Judge the largest share of packets that each sender spuriously declared lost, on paths that do not change. The
-    share is the largest over the runs of all groups.
+    """Judge how many packets each sender spuriously declares lost on paths that do not change. For each sender, the run
+    with the largest share counts, over all groups.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """
@@ -137,7 +137,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 
 # Implements claim 6.10 of programs (RFC 9002, 6.1.1: 20 ms are 17 packets).
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
-    """Apply the test of claim 6.2 to the mobile channel without resequencing.
+    """Repeat the test of claim 6.2 over the mobile channel without resequencing.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """

@@ -37,8 +37,8 @@ def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Return the median ratio, over samples, of the times on the changing and the unchanging path. Protocol and stack
-    are the same."""
+    """Return how much longer loads take on the changing path than on the unchanging path, as the median ratio over
+    samples. Protocol and stack are the same."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 
@@ -81,7 +81,7 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.14 of programs (RFC 9113, 1: each object costs an HTTP/1.1 connection one round trip).
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
-    """Compare the median page load times of HTTP/1.1 and HTTP/2 over the frozen paths, both with CUBIC.
+    """Compare the median load times of pages over HTTP/1.1 and over HTTP/2. Both use CUBIC on the frozen paths.
 
     Returns: Numbers: `load_ns` by protocol and stack.
     """
@@ -112,8 +112,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Compare the mean arrival times of objects with and without a reconfiguration. The ratio for HTTP/3 is compared
-    with the ratio for HTTP/2 with CUBIC.
+    """Compare the mean arrival times of objects with and without a reconfiguration. The ratio of these times is
+    compared between HTTP/3 and HTTP/2 with CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """

@@ -19,7 +19,7 @@ Frames = Mapping[str, Any]
 
 
 def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: str | None = None) -> pd.DataFrame:
-    """Return the runs of a group under one condition (None means both), with one sender (None means all)."""
+    """Return the runs of a group. `condition` and `sender` restrict the result, and None means no restriction."""
     frame: pd.DataFrame = frames["runs"]
     mine = frame["group"] == group
     for column, value in (("condition", condition), ("sender", sender)):

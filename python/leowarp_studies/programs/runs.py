@@ -42,8 +42,8 @@ NEVER = {"access.period": "1 h", "access.phase": "30 min"}
 """The keys of a slot that is longer than any run. No reconfiguration occurs, because the slot at the run's start lasts
 another half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
-"""The keys for IP packets of 1500 bytes, with codewords of the same rate, 1/6. The channel's default of 1,115 bytes
-could not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
+"""The keys with which a codeword carries an IP packet of 1500 bytes. The rate of the code is still 1/6. The channel's
+default of 1,115 bytes could not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
 
 TRANSFERS = {
     CHANGES: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
@@ -99,7 +99,7 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
 
 
 def looked_at() -> tuple[Change, ...]:
-    """Return the changes at which the sender's own station switches to another satellite. On a saturated path, the
+    """Return the route changes at which the sending station switches to another satellite. On a saturated path, the
     queue is at this station.
 
     Each pair of cities of the study `cures` contributes its first switch of this kind.
@@ -161,8 +161,8 @@ def _lasting(group: str) -> dict[str, str]:
 
 
 def links() -> dict[str, Any]:
-    """Return the scenario keys for the study's links. The rate is lower and the queues are shorter than in the example
-    scenario."""
+    """Return the scenario keys for the study's links. Compared with the example scenario, the rate is lower, and the
+    queues are shorter."""
     return {f"{section}.{key}": value for section in ("isl", "ground")
             for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
 

@@ -135,7 +135,7 @@ def hybla(frames: Frames) -> Outcome:
     and CUBIC.
 
     tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
-    segment. This difference is why delayed ACKs slow the growth of the window only for Hybla.
+    segment. Delayed ACKs therefore slow the growth of the window only for Hybla.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
@@ -227,8 +227,9 @@ def retransmissions(frames: Frames) -> Outcome:
     """Compare the retransmissions per session with delayed ACKs. The test uses the order of the algorithms, and the
     decrease from the lowest to the highest SNR.
 
-    Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest to the highest SNR; and
-        `<name>_steps_down` of `steps`, the number of steps from one SNR to the next at which retransmissions decrease.
+    Returns: Numbers: `<name>_pkts` (a median per SNR), `<name>_change` (from the lowest to the highest SNR).
+        `<name>_steps_down` is the number of SNR steps at which retransmissions decrease, and `steps` is the number of
+        all SNR steps.
     """
     curves = {
         name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)

@@ -24,7 +24,7 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 
 # Implements claim 4.1 of tauran2018 (text).
 def residual_loss(frames: Frames) -> Outcome:
-    """Return the share of packets that are lost on the link after all HARQ retransmissions, by SNR.
+    """Return, for each SNR, the share of packets that the link loses after all HARQ retransmissions.
 
     The share is computed over TCP's packets. The share of lost codewords differs, because TCP sends few packets while
     the channel is bad, and is only listed.
@@ -78,7 +78,7 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 
 # Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
-    """Compare the goodput at each SNR without resequencing with the goodput on the same path without fading.
+    """Compare the goodput at each SNR with the goodput on the same path without fading. No session uses resequencing.
 
     The comparison shows whether the channel limits goodput. Runs without fading last 60 s, and the last 40 s count.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about why delayed ACKs help only some senders (4.16 to 4.19). Late packets are mistaken for losses, losses
-occur without congestion, and gains are smaller than the counts suggest."""
+"""Claims about why delayed ACKs help only some senders (4.16 to 4.19). The reasons: late packets are mistaken for
+losses, losses occur without congestion, and gains are smaller than the counts suggest."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 
 # Implements claim 4.18 of tauran2018 (text).
 def something_counteracts(frames: Frames) -> Outcome:
-    """Compare CUBIC's signs of loss and goodput with delayed ACKs with NewReno's, without resequencing.
+    """Compare CUBIC with and without delayed ACKs: its signs of loss, and its goodput. The change of goodput is also
+    compared with NewReno's. No session uses resequencing.
 
     Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, which make the study infer another
     mechanism.

@@ -70,7 +70,7 @@ def median(
 def curve(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
 ) -> list[Middle]:
-    """Return the medians of a column over seeds, one per SNR, the lowest SNR first.
+    """Return the median of a column for each SNR, over the seeds. The lowest SNR comes first.
 
     Returns: One median per entry of `snrs_db`.
     """
@@ -93,7 +93,7 @@ def effects(
 ) -> pd.DataFrame:
     """Return the change that delayed ACKs cause in each pair of sessions, as columns `snr_db, seed, change`.
 
-    The change is computed from a difference instead of a ratio, because a session of 600 s may have no timeout at all.
+    A session of 600 s may have no timeout at all, so the change is computed from the difference and not from a ratio.
     If neither session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at
     this SNR, but a session with delayed ACKs has one, the change is infinite.
     """
@@ -195,7 +195,7 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 
 
 def floor_text(frames: Frames, congestion_control: str) -> str:
-    """Return a text with the share of time in which the RTO was at Linux's minimum, with resequencing."""
+    """Return a text that says how much of the time the RTO was at Linux's minimum, in sessions with resequencing."""
     shares = [
         f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)

@@ -33,7 +33,7 @@ from leowarp_studies.tauran2018.runs import (
 )
 
 BDP_PKTS = 40e6 * 0.18 / 8 / 1115
-"""The path's bandwidth-delay product in packets without HARQ, for a round trip of 180 ms."""
+"""The path's bandwidth-delay product in packets, for a round trip of 180 ms and no HARQ."""
 
 WINDOW_S = 5.0
 """The latest end of the time axis of figure 6, in s."""

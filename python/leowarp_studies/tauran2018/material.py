@@ -133,8 +133,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the samples of sessions that differ from the study's own sessions in one setting. Each sample has data
-    sets only for claims whose runs are in the sample.
+    """Return further samples. In each of them, one setting of the sessions differs from the study's own sessions. Each
+    sample has data sets only for claims whose runs are in the sample.
 
     The sample without the minimum of the RTO serves claim 4.11 only. The sample in which link retransmissions use
     capacity serves all claims that need no data except sessions.
@@ -150,7 +150,7 @@ def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
-    """Return the study's own sessions at the SNRs and seeds of a group, for comparison with the group."""
+    """Return the study's own sessions that have the same SNRs and seeds as a group, for a comparison."""
     if not len(sessions):
         return sessions
     snrs_db, seeds = {

@@ -127,7 +127,7 @@ BASE = "base"
 
 
 def parts() -> tuple[Part, ...]:
-    """Return all groups of runs. The study's own groups come first."""
+    """Return all groups of runs. The first groups are those of the reproduced study itself."""
     return (
         # Only the run directories of seed 1 are stored, so seed 1 is a separate group. The directories of all five
         # seeds would need five times the space.
@@ -170,8 +170,8 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
 
 
 def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
-    """Return a group with the window growth of one flow over a link without loss, with constant delay and without a
-    constellation."""
+    """Return a group of runs that show how the window of one flow grows. The link has no loss and a constant delay.
+    There is no constellation."""
     # Without fading, the SNR has no effect. One seed is enough, because nothing in the group `growth` is random.
     content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
@@ -198,8 +198,8 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
 
 
 def _profiles() -> Part:
-    """Return a group of sessions with other TCPs, with fewer SNRs and seeds. Profile and setting of delayed ACKs vary
-    together, because not all combinations are useful.
+    """Return a group of sessions with other TCPs. It has fewer SNRs and seeds than the main group. Profile and setting
+    of delayed ACKs vary together, because not all combinations are useful.
     """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
@@ -242,8 +242,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Return a group of sessions with resequencing in which the RTO does not have Linux's minimum. The sessions show
-    whether the RTO follows the variation of the RTT without a minimum."""
+    """Return a group of sessions with resequencing in which the RTO does not have Linux's minimum. They show whether
+    the RTO follows the variation of the RTT if no minimum limits the RTO."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {
@@ -273,7 +273,7 @@ def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], i
 def _content(
     name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
 ) -> dict[str, Any]:
-    """Return the content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
+    """Return the content of a study file with all combinations of algorithm, resequencing (on and off), SNR and seed.
 
     Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest.
     """

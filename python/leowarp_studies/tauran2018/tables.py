@@ -132,8 +132,8 @@ def assumptions() -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Return all points of the figures, for programs: columns `congestion_control, resequencing, delayed_ack, snr_db,
-    quantity, median, low, high, count`. The name of a quantity contains its unit."""
+    """Return the points of all figures as a table that programs can read. The columns are `congestion_control,
+    resequencing, delayed_ack, snr_db, quantity, median, low, high, count`. The name of a quantity contains its unit."""
     rows = []
     keys = ["congestion_control", "resequencing", "delayed_ack", "snr_db"]
     for values, mine in frames["sessions"].groupby(keys, sort=True):

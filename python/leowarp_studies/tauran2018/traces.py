@@ -56,7 +56,7 @@ class Trace:
 
     @property
     def floor_ratio(self) -> float:
-        """Return the share of the samples in which the RTO is at Linux's minimum, SRTT plus 200 ms."""
+        """Return in which share of the samples the RTO is as small as Linux allows (SRTT plus 200 ms)."""
         # Before the first round trip is measured, SRTT is 0 and the RTO is 1 s (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
         # The minimum of the RTO is 1 s in RFC 6298, 2.4, but SRTT plus 200 ms in Linux (tcp_rtt_estimator,

@@ -43,8 +43,8 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """Return a text with the effect of delayed ACKs on goodput if the window grows per ACK. The text is empty without
-    runs."""
+    """Return a text that states how delayed ACKs change the goodput if the window grows per ACK. The text is empty
+    without runs."""
     if "by_acks" not in frames:
         return ""
     # The comparison tests the cause, because the module differs from Linux's algorithm only in how its window grows.

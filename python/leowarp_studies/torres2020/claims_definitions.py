@@ -17,7 +17,7 @@ from leowarp_studies.torres2020.simulation import THRESHOLD_PKTS
 TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 """The two arrival sequences of section 2."""
 LATE_RATIO = (1 / 6, 2 / 6)
-"""The share of late packets in each sequence. The study has 16.6 % and 33.3 %."""
+"""The share of late packets in each sequence. The study states them as 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
 """The share of the packets that reordering involves (3, 4 and 5) among all packets of a sequence. The study gives 50
 %."""

@@ -70,8 +70,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
     or 0.16 (normal and exponential). The distance must be below a threshold, and the configured distribution must also
     be the nearest of the three.
 
-    Returns: Numbers: `distance`, from 0 to 1, by measured distribution and by the distribution with which it is
-        compared.
+    Returns: Numbers: `distance`, from 0 to 1. It is a dict from measured distribution to a dict over the compared
+        distributions.
     """
     shapes = frames["shapes"]
     distance: dict[str, dict[str, float]] = {}
@@ -107,8 +107,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
-    """Test the MD over jitter for each distribution. The test uses the value at 1 ms, the deviation from a line through
-    0, and the order of the distributions.
+    """Test the MD over jitter for each distribution. It uses the MD at 1 ms, the distance of the MD from a straight
+    line through 0, and the order of the distributions.
 
     Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). Deviations over all
     jitters are listed, but do not affect the verdict.
@@ -151,8 +151,8 @@ def entropy_grows(frames: Frames) -> Outcome:
     """Test whether E_r is linear in the logarithm of jitter for each distribution, and whether the distributions have
     the study's order.
 
-    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). At a jitter up to the
-    spacing of packets, displacements are small whole numbers, so the entropy grows differently.
+    If all delays are multiplied by c, the entropy of their continuous distribution grows by ln(c). At a jitter up to
+    the spacing of packets, displacements are small whole numbers, so the entropy grows differently.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """

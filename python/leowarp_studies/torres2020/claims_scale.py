@@ -213,7 +213,7 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """Return the largest rise of a curve above its lowest earlier value as the metric grows, as a share of the
+    """Return how far a curve rises at most above its lowest earlier value, in the order of the metric. The unit is the
     undisturbed throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))

@@ -21,7 +21,7 @@ WELL, COLLAPSED = 0.9, 0.5
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 """The algorithms in the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
-"""The E_r in nats up to which each algorithm keeps its throughput, from the study's text about figure 8."""
+"""Each algorithm keeps its throughput up to this E_r, in nats. The values are from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
 """The E_r (reordering entropy) in nats at which the study compares the distributions of jitter."""
 
@@ -162,8 +162,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test the study's E_r of the collapse for each algorithm. The E_r must lie between the last point at 90 % and the
-    first point below 90 %.
+    """Test the study's E_r of the collapse for each algorithm. It must lie between the last point with at least 90 % of
+    the throughput and the first point below 90 %.
 
     leowarp simulates only some jitters, so the collapse is somewhere between the two points. The tolerance for the
     study's value is 0.3 on either side.
@@ -192,8 +192,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
 
 
 def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test the largest difference in throughput between the curves at equal MD, and at equal E_r, against the spread
-    over seeds."""
+    """Compare the curves at equal MD, and at equal E_r. Their largest difference in throughput is tested against the
+    spread over seeds."""
     by_name = {name: line for (name, _), line in lines.items()}
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")

@@ -94,8 +94,8 @@ def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
 
 
 def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray:
-    """Return shares of the undisturbed throughput at given values of `column`, interpolated linearly. The shares are
-    nan outside the curve.
+    """Return the throughput at given values of `column`, as shares of the undisturbed throughput. Values between two
+    points are interpolated linearly. The shares are nan outside the curve.
 
     line: A result of `curve`.
     column: `mean_displacement_pkts` or `entropy_nats`, which grow with the jitter.
@@ -109,7 +109,8 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
 
 
 def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
-    """Return the share of the undisturbed throughput at one value of `column`, or nan outside the curve."""
+    """Return the throughput at one value of `column`, as a share of the undisturbed throughput. The result is nan
+    outside the curve."""
     return float(ratios_at(line, column, np.array([value]))[0])
 
 
@@ -119,7 +120,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
 
     lines: The curves by name.
     column: The curves are compared at equal values of this column.
-    points: The number of values at which the curves are compared.
+    points: The number of values of `column` at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
@@ -181,7 +182,7 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
     """Return the median of a column over seeds with normal jitter, or nan if the runs lack the column.
 
-    mechanisms: The table from `results.transfers` with the runs on several TCPs.
+    mechanisms: The table from `results.transfers`. It must contain the runs with several TCPs.
     column: A name in `results.MORE_COLUMNS`.
     """
     mine = mechanisms[

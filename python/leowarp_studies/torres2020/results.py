@@ -30,7 +30,7 @@ PROBE_COLUMNS = {
     "entropy_nats": "flow0_entropy_nats",
     "density_beyond_pkts": "flow0_density_beyond_pkts",
 }
-"""The columns of a probe's data set, by the names used here."""
+"""The columns of a probe's data set. Each key is the name that this module uses."""
 
 MORE_COLUMNS = {
     "retransmissions_pkts": "flow0_retransmissions_pkts",

@@ -48,8 +48,8 @@ JITTERS_US = (
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
 """The 62 jitters from 0 to 10 ms. The study gives the number of jitters and six values, and leowarp chose the other
-values. The jitters are closer together near the study's collapses, and at small values, where E_r changes fast, because
-E_r is a logarithm."""
+values. They are closer together near the study's collapses. They are also closer at small values, where E_r, a
+logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
@@ -60,7 +60,7 @@ QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The jitters in us for RACK of earlier years: the jitters of the other TCPs, and further jitters around RACK's first
+"""The jitters in us for RACK of earlier years. They include the jitters of the other TCPs, and more around RACK's first
 window of 1 ms."""
 
 SHAPE_US = 1247.5

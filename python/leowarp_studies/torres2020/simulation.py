@@ -157,7 +157,7 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
     """Return the mean displacement: MD = sum |i| RD[i].
 
-    MD is not from RFC 5236, but from section 3 of the study.
+    RFC 5236 does not define MD. The definition is in section 3 of the study.
 
     >>> mean_displacement_pkts({-4: 0.25, 0: 0.25, 2: 0.5})
     2.0

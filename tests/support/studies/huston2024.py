@@ -99,8 +99,8 @@ def pings(
 
 
 def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
-    """Return every tenth test of capacity. The arguments are the medians. The values range from 10 to 370 Mbit/s (down)
-    and from 5 to 50 Mbit/s (up)."""
+    """Return every tenth test of capacity. `down_bps` and `up_bps` are the medians of the tests. The values range from
+    10 to 370 Mbit/s (down) and from 5 to 50 Mbit/s (up)."""
     at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
     half = len(at) // 2
     frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})
@@ -292,7 +292,7 @@ def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.
 
 
 def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
-    """Return rows in which CUBIC shares its rate with other flows, and BBR has its full rate."""
+    """Return rows of runs in which CUBIC gets only its share of the rate, but BBR gets its full rate."""
     rows = []
     for customers in questions.CUSTOMERS:
         for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):

@@ -57,7 +57,8 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Return rows in the form of `results.sessions`. With seed n, most values of every group are n % larger."""
+    """Return rows in the form of `results.sessions`. Most values grow with the seed: those of seed n are larger by n
+    %."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
@@ -110,7 +111,7 @@ def trace(
     Linux's minimum.
 
     The trace has 1,000 ACKs, each for two segments. The share `waits_over_10_ms` of the ACKs has waited for `late_ms`.
-    The other ACKs have waited for 1 ms. `growing` is the share of samples in which the sender recovers from a loss.
+    The other ACKs have waited for 1 ms. In the share `growing` of the samples, the sender recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)

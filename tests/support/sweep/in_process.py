@@ -57,7 +57,8 @@ def lose_worker():
 
 
 class InThisProcess:
-    """Two workers that make a whole batch each time the engine waits, as `results_of` does."""
+    """Two workers in the test's own process. Each time the engine waits, they make a whole batch, as `results_of`
+    does."""
 
     size = 2
 

@@ -3,7 +3,7 @@
 
 A file `seed-<N>` in the maker's folder sets how the run with seed N behaves: `fail`, `host`, `raise`, `kill` or
 `kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a number M.
-A run whose line in `made` comes after line M waits until M has grown enough.
+If a run's line is later than line M of `made`, the run waits until M is large enough.
 """
 
 import os

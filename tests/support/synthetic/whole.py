@@ -55,8 +55,7 @@ def stand_in_for_a_second_run(whole: Path):
 
 
 def forge(path: Path, **changed) -> None:
-    """Write the manifest of a run as a forger would: with some keys changed, and with the correct hash of every
-    file."""
+    """Change some keys of a run's manifest, as a forger would. The hash of every file is correct."""
     manifest = json.loads((path / layout.MANIFEST).read_text()) | changed
     manifest["files"] = {name: sha256_of_file(path / name) for name in manifest["files"]}
     (path / layout.MANIFEST).write_text(manifest_text(manifest))

@@ -4,8 +4,8 @@
 
 use crate::base::error::{Error, Result};
 
-/// The minimum time from the start of the network to time 0 of the run. This makes the network's timers, such as a
-/// capture ring's, start at the same instant in every run.
+/// The minimum time from the start of the network to time 0 of the run. Because of this lead, timers of the network,
+/// such as a capture ring's, start at the same instant in every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
 /// The run's time 0 on the guest's clocks.

@@ -28,7 +28,8 @@ impl Ending {
         self.end_ns.load(SeqCst)
     }
 
-    /// Ends the run at the run time `t_ns`. Sleeping threads notice the new end only after [`Ending::ring`].
+    /// Ends the run at the run time `t_ns`. Threads that sleep do not notice the new end until [`Ending::ring`] is
+    /// called.
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }

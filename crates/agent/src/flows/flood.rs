@@ -134,7 +134,7 @@ impl Sender {
         }
     }
 
-    /// Reads all available answers. Returns whether one of them answers request `index`.
+    /// Reads all available answers. Returns whether request `index` is among those that were answered.
     fn has_come(&self, index: u16) -> Result<bool> {
         let mut buffer = [0u8; REPLY_BYTES];
         let mut found = false;

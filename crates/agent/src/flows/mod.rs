@@ -80,7 +80,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Returns the number and end time of each finished flow with its own threads.
+    /// Returns the number and the end time of each flow that has its own threads and has ended.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
         let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));

@@ -28,8 +28,8 @@ pub const GRACE_NS: i64 = 1_000_000_000;
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-/// The virtual time between a program's end and the handling of its end. The delay gives the thread that reads the
-/// program's output time to run.
+/// The virtual time between a program's end and the handling of its end. Meanwhile, the thread that reads the program's
+/// output can finish.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;

@@ -3,9 +3,9 @@
 //! read. Large calls are cheaper, because a system call costs as much as the stack's work on ten packets.
 //!
 //! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
-//! or 64 KiB if this is less. Unread data reduce the advertised window by about 1/32 at most. The kernel's measurement
-//! of the reading speed (`tcp_rcv_space_adjust`) is the same as if all data were read immediately. Nevertheless, the
-//! receiver sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! or 64 KiB if this is less. Unread data reduce the advertised window by about 1/32 at most. For the kernel's
+//! measurement of the reading speed (`tcp_rcv_space_adjust`), this is the same as reading all data immediately.
+//! Nevertheless, the receiver sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
 //! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. Reading
 //! all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.

@@ -233,8 +233,8 @@ impl Infos {
         self.of_this_instant = None;
     }
 
-    /// Selects the sockets to report on. Reserves buffer space for the reports and for `more_bytes` further bytes.
-    /// Returns false if this kernel lacks /proc/leolink/sockets.
+    /// Selects the sockets to report on. Reserves buffer space for the sockets' reports and for `more_bytes` bytes of
+    /// other data. Returns false if this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };

@@ -4,8 +4,9 @@
 //!
 //! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception: leowarp always sets
 //! the queue's limit instead of the kernel's (1,000 or 10,240 packets, 32 MiB). Queueing disciplines count their limits
-//! in different units. If a discipline counts packets, a limit in bytes is converted to full frames. For `red`, a limit
-//! in packets is converted to bytes of full frames. For `cake`, it is converted to guest memory of full frames.
+//! in different units. If a discipline counts packets, a limit in bytes is converted to the number of full frames. For
+//! `red`, a limit in packets is converted to bytes of full frames. For `cake`, it is converted to guest memory of full
+//! frames.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
@@ -56,7 +57,7 @@ impl Limit {
 
 /// Attaches a queue's discipline as the child of a newly created leolink.
 ///
-/// `rate_bps` is the link's highest rate. None means unknown.
+/// `rate_bps` is the highest rate that the link ever has. None means unknown.
 pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_bps: Option<u64>) -> Result<()> {
     if queue.kind == QueueKind::Fifo {
         return Ok(());
@@ -113,8 +114,8 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Writes the parameters that the queue sets, as netlink attributes numbered by `attributes`. All disciplines measure
-/// time in us.
+/// Writes the parameters that the queue has a value for. `attributes` gives the netlink attribute of each parameter.
+/// All disciplines measure time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {

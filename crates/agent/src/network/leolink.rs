@@ -163,8 +163,8 @@ pub struct Switch {
     pub rest_to_ns: u64,
     /// Whether packets that wait in the old direction are moved to the new direction.
     pub moves: bool,
-    /// The size in bytes of the buffer for packets that are held for the new direction. The `HoldFull` says what
-    /// happens when the buffer is full.
+    /// The size in bytes of the buffer for packets that are held for the new direction. `HoldFull` decides what happens
+    /// if the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
     /// The merge of a switch with an end marker. The last packet on the old direction is the marker `Merge::marker`.
     /// Packets on the new direction wait for the marker where both paths meet. `Refused` is the reason why the cure
@@ -174,8 +174,8 @@ pub struct Switch {
     /// direction. `Refused` is the reason why the cure sends no copies at this switch. None means that the cure never
     /// sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// The time after the switch for which packets on the new direction are marked as rerouted. None means that no
-    /// packet can arrive on the old path, or that no cure uses the mark.
+    /// The time after the switch for which packets on the new direction are marked as rerouted. It is None if no packet
+    /// can arrive on the old path, or if no cure uses the mark.
     pub new_way_ns: Option<u64>,
 }
 
@@ -280,7 +280,7 @@ pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
     batch.end(&options);
 }
 
-/// Sends a switch (`struct leolink_switch`) to the leolink of the new direction.
+/// Tells the leolink of the new direction about a route change (`struct leolink_switch`).
 pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     let mut bytes = [0; 56];
     bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());

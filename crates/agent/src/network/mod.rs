@@ -58,8 +58,9 @@ struct LinkState {
     ifindex: [u32; 2],
 }
 
-/// The state before an instant. `routes` contains the previous direction of each pair of node and host whose route
-/// changed or was removed. `delays_ns` contains the previous value of each delay that changed.
+/// The parts of the network's state that an instant changed, as they were before. `routes` contains the previous
+/// direction of each pair of node and host whose route changed or was removed. `delays_ns` contains the previous value
+/// of each delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -70,7 +71,7 @@ struct Before {
 pub struct Network<'a> {
     setup: &'a Setup,
     tables: &'a Tables,
-    /// The run's time 0 on the kernel's monotonic clock. None means not known yet.
+    /// The run's time 0 on the kernel's monotonic clock. None means that it is not known yet.
     origin_ns: Option<i64>,
     home: Namespace,
     spaces: Vec<Namespace>,

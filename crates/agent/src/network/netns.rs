@@ -49,8 +49,8 @@ pub fn enter(namespace: i32) -> Result<()> {
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter by its dotted name. Depending on the parameter, this affects the calling thread's namespace
-/// or the whole guest.
+/// Sets a kernel parameter by its dotted name. Some parameters belong to the calling thread's namespace, and others to
+/// the whole guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {

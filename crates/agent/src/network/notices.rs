@@ -56,8 +56,8 @@ impl Network<'_> {
         }
     }
 
-    /// Finds the first node with a changed route on the previous path between two hosts. Returns the node's new and old
-    /// direction, and the whole path's delay before and after the change.
+    /// Finds the first node with a changed route on the previous path between two hosts. Returns the new and the old
+    /// direction of this node. Also returns the delay of the whole path before and after the change.
     fn change(
         &self,
         before: &Before,

@@ -111,7 +111,8 @@ pub enum Say {
     All,
     /// The settings that the timeline changes.
     Changes,
-    /// The settings that the timeline changes. The direction also drops its packets.
+    /// The settings that the timeline changes. The settings that the timeline changes. In addition, the direction drops
+    /// the packets that it holds.
     Flush,
 }
 
@@ -216,8 +217,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Makes a discipline count `overhead` bytes more per packet, or fewer if the number is negative. The kernel calls this
-/// setting a size table. This size table contains no sizes. Only the root discipline can have a size table
+/// Makes a discipline count `overhead_bytes` more bytes for each packet, or fewer bytes if it is negative. The kernel
+/// calls this setting a size table. This size table contains no sizes. Only the root discipline can have a size table
 /// (qdisc_graft). A change message without a size table removes the existing one (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];

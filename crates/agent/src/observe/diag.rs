@@ -45,7 +45,7 @@ pub struct Sample {
 pub struct Diag {
     /// The number and netlink socket of each host that runs programs.
     hosts: Vec<(usize, Netlink)>,
-    /// The samples, by host, ends and time.
+    /// A map from (host, ends, time) to the sample of a socket.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
     /// The number and address of the source host and the destination host, by flow of kind program.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
@@ -54,7 +54,8 @@ pub struct Diag {
 }
 
 impl Diag {
-    /// Opens a netlink socket at each host that runs programs. None means that the setup has no programs.
+    /// Opens a netlink socket at the source and the destination of each program flow. None means that the setup has no
+    /// programs.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         let programs = setup.flows.iter().enumerate().filter(|(_, f)| f.program.is_some());
         let end = |host: usize| (host, setup.hosts[host].short_address());

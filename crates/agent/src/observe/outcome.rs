@@ -25,7 +25,7 @@ pub struct FlowOutcome {
     pub first_byte_ns: Option<i64>,
     /// The time at which the last payload reached the destination.
     pub last_byte_ns: Option<i64>,
-    /// The time at which all data had arrived. None means that the flow has no size.
+    /// The time at which all data had arrived. None means that not all data arrived, or that the flow has no size.
     pub complete_ns: Option<i64>,
     /// The number of payload bytes that arrived at the destination. Each byte counts once.
     pub arrived_bytes: Option<u64>,
@@ -51,8 +51,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a run without packet truth. The outcome contains only the receivers' byte counts of
-    /// transfers.
+    /// Returns the outcome of a run without packet truth. The outcome contains only the number of bytes that each
+    /// transfer's receiver has counted.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -66,8 +66,8 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Explains vanished packets whose time to live ended in a routing loop. Other losses are counted, and need no
-    /// explanation.
+    /// Adds a warning about packets whose time to live ended in a routing loop. Adds a failure if more packets
+    /// vanished. Other losses are counted, and need no explanation.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {

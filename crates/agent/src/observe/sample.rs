@@ -58,7 +58,7 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
 }
 
 /// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. One call sleeps and
-/// reads the state. Returns false if the call may not have slept. The caller must sleep in this case.
+/// reads the state. Returns false if the call may have returned without sleeping. The caller must sleep in this case.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)

@@ -2,8 +2,8 @@
 //! How receivers acknowledge: the segments per acknowledgement, the first segment's waiting time, and the duplicate
 //! acknowledgements that reach the sender. This module has no side effects.
 //!
-//! An acknowledgement answers all data segments since the previous acknowledgement, in order or not. A receiver that
-//! delays acknowledgements counts segments in the same way (RFC 5681, 4.2), even if a hole stops the acknowledgement
+//! An acknowledgement answers all data segments since the previous acknowledgement, in order or not. To decide when to
+//! acknowledge, a receiver counts segments in the same way (RFC 5681, 4.2), even if a hole stops the acknowledgement
 //! number.
 
 use crate::packets::frame::Parsed;

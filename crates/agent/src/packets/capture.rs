@@ -152,7 +152,8 @@ pub struct Capture {
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
-    /// The cause for packets without an arrival or drop report, and the number of these packets.
+    /// The cause of loss that is recorded for packets that neither arrived nor were reported as dropped. `silent_pkts`
+    /// is their number.
     silence: u8,
     silent_pkts: u64,
     failures: Vec<String>,
@@ -308,7 +309,7 @@ impl Capture {
 
     /// Processes the arrivals and drops before `until_ns`, sorted by time. If copies of a packet cannot be
     /// distinguished, the first report counts for the copy that was sent first. The caller must have read all
-    /// departures before `until_ns`. Departures at `until_ns` may be missing.
+    /// departures before `until_ns`. Departures exactly at `until_ns` need not have been read yet.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
@@ -353,7 +354,7 @@ impl Capture {
         }
     }
 
-    /// Returns the flow and direction of a dropped packet.
+    /// Returns the flow, direction and identity of a dropped packet. None means that its flow is unknown.
     fn whose(&self, drop: &Dropped) -> Option<(usize, usize, Seen)> {
         let own = |p: &Parsed| p.flow < self.own_flows && self.books.flows[p.flow].kind == p.kind;
         if let Some(p) = drop.parsed.filter(own) {

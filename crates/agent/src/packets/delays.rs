@@ -24,7 +24,7 @@ const WIDEST_BITS: u32 = 13;
 const PAGE: usize = 1024;
 /// The number of entries reserved at the start for each histogram and each queue. Unused entries cost no memory.
 /// Entries allocated one by one would lie behind the allocator's large buffers, and prevent those from growing in
-/// place. The first touch of four pages costs 40 us, as much as counting 2,000 packets.
+/// place. Using four new pages for the first time takes 40 us, as long as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// The entry of `Histogram::numbers` for a missing page.
@@ -35,7 +35,8 @@ const NO_PAGE: u32 = u32::MAX;
 pub struct Histogram {
     /// The index in `pages` of each page of bins.
     numbers: Vec<u32>,
-    /// The counters of the bins. An overflow is detected, because the total must equal the number of arrivals.
+    /// The counters of the bins. A counter that overflows is detected, because the sum of all bins must equal the
+    /// number of arrivals.
     pages: Vec<[u32; PAGE]>,
 }
 

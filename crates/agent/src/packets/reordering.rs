@@ -173,7 +173,7 @@ impl Reordering {
         }
     }
 
-    /// Records that all packets sent before `sent_ns` are settled.
+    /// Records that the fate of all packets sent before `sent_ns` is known.
     pub fn settled(&mut self, flow: usize, sent_ns: i64) -> Result<()> {
         while let Some(scope) = self.flows[flow].over(sent_ns) {
             self.write(flow as u32, scope)?;

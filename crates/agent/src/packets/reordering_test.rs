@@ -49,7 +49,7 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// A packet of the test, sent at twice its number. The packet arrives, or is known to be lost, at the odd time `at`.
+/// A packet of the test, sent at twice its number. Its arrival or its loss becomes known at the odd time `at`.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,

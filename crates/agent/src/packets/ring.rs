@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCK_BYTES: usize = 1 << 18;
 const BLOCKS: usize = 8;
 const FRAME_BYTES: usize = 2048;
-/// The timeout of a block that is not full, in ms. The block is delivered after twice the timeout at most.
+/// The timeout of a block that is not full, in ms. A block that is not full is delivered after at most twice this time.
 pub const RETIRE_MS: u32 = 500;
 
 const SOL_PACKET: i32 = 263;

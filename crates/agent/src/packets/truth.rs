@@ -3,8 +3,8 @@
 //! observed packets and their times.
 //!
 //! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (reordering and extent). Also read
-//! `ip_select_ident` in include/net/ip.h. This function shows why the IP identification distinguishes the packets of a
-//! connection.
+//! `ip_select_ident` in include/net/ip.h. This function shows that the IP identification differs between the packets of
+//! a connection.
 //!
 //! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in the
 //! order in which they were sent. A packet therefore waits until all earlier packets are settled. Memory contains only
@@ -80,7 +80,7 @@ pub struct Entry {
     /// [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// The first of the fields as observed on the wire, which end with `flags`.
+    /// The first of several fields with values as on the wire. The last of them is `flags`.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
@@ -181,11 +181,11 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// The last packet number for each value of the low bits of the IP identification. The number of entries is a power of
-/// two. An entry has 4 bytes. There are at least as many entries as packets in flight. A connection increments its IP
-/// identification with each packet, so packets in flight seldom share an entry. One entry per possible identification
-/// would take 256 KiB per stream. The first use of each page of this memory would take 40 us. The table would also
-/// displace the guest's data from the processor's cache.
+/// The low bits of an IP identification are the index. The value is the last packet number with these bits. The number
+/// of entries is a power of two. An entry has 4 bytes. There are at least as many entries as packets in flight. A
+/// connection increments its IP identification with each packet, so packets in flight seldom share an entry. One entry
+/// per possible identification would take 256 KiB per stream. The first use of each page of this memory would take 40
+/// us. The table would also displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -442,9 +442,9 @@ impl Stream {
         found
     }
 
-    /// Records an arrival. If a later packet has already arrived, returns this packet's reordering extent. The extent is
-    /// the distance to the earliest such arrival, which is always in order (RFC 4737, 4.2).
-    /// Implements RFC 4737, 4.2.3 (extent).
+    /// Records an arrival. If a packet that was sent later has already arrived, this packet is reordered, and its
+    /// extent is returned. The extent is the distance to the earliest such arrival, which is always in order (RFC 4737,
+    /// 4.2). Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
             Some(run) if number < run.1 + run.2 => {

@@ -51,8 +51,8 @@ impl Gate {
         Self { console }
     }
 
-    /// Writes the message, and returns when the host has read it. The first line of the message contains the run time
-    /// `t_ns`. The host reads this line before it decides how long to stop the guest.
+    /// Writes the message, and returns when the host has read it. Its first line is the run time `t_ns`. The host reads
+    /// this line before it decides how long to stop the guest.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

@@ -83,7 +83,7 @@ fn load(module: &Module, path: &Path) -> Result<String> {
     Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
-/// Returns the kernel's last log lines about a module. A semicolon precedes each line.
+/// Returns the kernel's last log lines about a module. Each line has a semicolon in front of it.
 fn kernel_words(module: &str) -> String {
     let mut buffer = vec![0u8; 64 * 1024];
     // SAFETY: the buffer has the size that is passed.

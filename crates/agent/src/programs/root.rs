@@ -4,8 +4,8 @@
 //! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The user's machine checks each
 //! access against the rights of the guest's user. The agent mounts the file systems before the program starts. The
 //! program lacks CAP_SYS_ADMIN, so it cannot change the mounted file systems. /proc is mounted read-only, so /proc/sys
-//! is not writable for the program. With write access, a program could set `core_pattern`. The kernel would start a
-//! program outside the root in this case.
+//! is not writable for the program. With write access, a program could set `core_pattern`. The kernel would then start
+//! the named program outside the program's root directory.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;

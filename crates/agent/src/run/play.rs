@@ -41,7 +41,7 @@ enum Due {
     FalseNotice(usize),
     /// The notices about route changes of a later instant. The value is the index of that instant's first event.
     NoticesAhead(usize),
-    /// A packet of a probe flow: the probe's index, and the packet's number.
+    /// A packet of a probe flow is sent. The values are the index of the probe flow and the packet's number.
     Probe(usize, u64),
     Progress,
 }

@@ -15,12 +15,12 @@ pub struct Cures {
     /// A marker behind the last packet on the old path. Packets on the new path wait for this marker. None means no
     /// marker.
     pub end_marker: Option<EndMarker>,
-    /// The time after a route change for which packets are sent on both links, old and new. None means only on the new
-    /// link.
+    /// The time after a route change for which packets are sent on both links, old and new. None means that packets are
+    /// sent only on the new link.
     pub duplicate_ns: Option<u64>,
     /// How stations number the packets that they send, and reorder received packets. None means that they do neither.
     pub resequence: Option<Resequence>,
-    /// How nodes notify hosts of route changes. None means that they do not.
+    /// How nodes notify hosts of route changes. None means that nodes send no notices.
     pub notify: Option<Notify>,
 }
 

@@ -35,8 +35,8 @@ pub struct Flow {
     /// For tcp, the rate at which the application writes payload. None means no limit. For udp, the rate of frames (IP
     /// packet + 14 bytes).
     pub rate_bps: Option<u64>,
-    /// The interval between packets. Only for ping. None means that `packets_per_s` is set, or that a flood waits
-    /// [`FLOOD_SILENCE_NS`].
+    /// The interval between packets. Only for ping. None means that `packets_per_s` is set. For a flood, None means
+    /// that it waits [`FLOOD_SILENCE_NS`].
     pub interval_ns: Option<i64>,
     /// The payload per packet. Only for ping and udp.
     pub payload_bytes: Option<u32>,

@@ -98,7 +98,7 @@ pub enum Ends {
 pub struct JitterTable {
     /// The name: `uniform`, `normal`, `exponential` or `table`.
     pub name: String,
-    /// The ratio of netem's jitter to the standard deviation of the delay.
+    /// Multiplied by the standard deviation of the delay, this factor gives netem's jitter.
     pub multiplier: f64,
     /// The values, at most [`JITTER_VALUES_MAX`]. An empty list means netem's uniform distribution, from -jitter to
     /// +jitter.
@@ -180,7 +180,7 @@ impl Setup {
         (0..self.flows.len()).filter(move |&i| self.flows[i].subflow_of == Some(flow))
     }
 
-    /// Returns the node whose namespace a host uses. A joining host uses the node of the other host.
+    /// Returns the node whose namespace a host uses. If a host joins another host, this is the other host's node.
     pub fn home_of(&self, host: usize) -> usize {
         self.hosts[self.hosts[host].joins.unwrap_or(host)].node
     }

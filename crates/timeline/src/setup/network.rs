@@ -121,8 +121,8 @@ pub struct Link {
     pub kind: LinkKind,
     /// The queueing discipline that models both directions. None means that the link has no model. Wires have none.
     pub discipline: Option<Discipline>,
-    /// The fate of the link's packets when the link goes down. Each event in `events.bin` already contains the
-    /// resulting fate.
+    /// The fate of the link's packets when the link goes down. In `events.bin`, each event already states this fate for
+    /// the link.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
@@ -187,7 +187,7 @@ pub enum OnDown {
     Drop,
 }
 
-/// The packets that count towards the limit of a netem link.
+/// Which packets count towards the limit of a netem link's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {

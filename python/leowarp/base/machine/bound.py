@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limit on the memory of a process that reads files of other people.
 
-Sizes in files bound what leowarp decodes, but not what it computes from hostile values. The kernel enforces a limit on
-the memory of the whole process.
+The sizes that a file states limit how much leowarp decodes. They do not limit what it computes from malicious values.
+The kernel enforces a limit on the memory of the whole process.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """Return the number of bytes that the process may still use, or None if there is no limit. The number is the
-    smallest remainder under the limits of the process's group and the group's parents.
+    """Return the number of bytes that the process may still use, or None if there is no limit. Each group of the
+    process, and each parent of a group, may have a limit. The result is the smallest number of bytes left under any of
+    them.
 
     proc, root: The file that lists the control groups of the process, and the directory where control groups are
         mounted.

@@ -151,7 +151,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
     values, counts: sequences of int. `values` has the displacements or buffer occupancies, and `counts` has the number
         of packets with each of them.
-    total: The number of packets to which the shares are relative.
+    total: The number of packets that is 100 % for the shares.
     rows: The maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0.
         The ranges of two files are the same and can be compared.

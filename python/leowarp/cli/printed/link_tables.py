@@ -25,8 +25,8 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Print the use, drops by cause and longest queues of the `top` directions of links and the `top` satellites, or of
-    satellites only.
+    """Print tables about `top` link directions and `top` satellites in the order `by`, or only about satellites. They
+    show use, drops by cause and longest queues.
 
     Raises `TraceError` if only satellites are requested but no satellite forwards packets.
     """

@@ -70,7 +70,7 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """Print all scalars of a summary under their own names, in groups, with one column per flow.
 
-    nulls: Whether to print scalars that are null for every flow.
+    nulls: Whether to print a scalar that is null for all flows.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
@@ -100,7 +100,7 @@ def _print_groups(
     """Print one table, with each group's name on a line, followed by the group's scalars in the order of their
     declaration.
 
-    A scalar without a declaration comes from another version of leowarp. The scalar is printed at the end, under
+    A scalar without a declaration comes from another version of leowarp. Such a scalar is printed at the end, under
     "other".
     """
     groups: dict[str, str] = {}

@@ -189,8 +189,8 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
     row: A row of `10-routes.parquet`.
     ways: list of (source, destination). The requested pairs, as names of nodes.
-    plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, all rows are
-        shown.
+    plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, the filter
+        has no effect.
     """
     from leowarp.scenario.schema import Access
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs for a first scenario of your own: examples, init."""
+"""The verbs with which a user starts a first scenario: examples, init."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes a mobile channel as text and JSON: its power beside the model's, and the outcomes of codewords with hybrid
-ARQ."""
+"""Describes a mobile channel as text and JSON. It compares the power with the model's power, and lists how codewords
+with hybrid ARQ ended."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def level_rows(channel: MobileChannel) -> list[Row]:
     rows = channel.statistics.to_pylist()
 
     def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
-        """Return a row for one statistic: name, value and closed form, both multiplied by `scale`."""
+        """Return the row of one statistic: its name, its value, and the value of its closed form. `scale` multiplies
+        both values."""
         return name, *(
             None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
         )

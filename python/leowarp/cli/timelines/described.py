@@ -80,8 +80,8 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    """Return one measurement for each ping flow with replies: sending times, and round trips. A round trip is nan if
-    the probe or its reply was lost."""
+    """Return one measurement for each ping flow with replies. It has the sending times and round trips of the probes. A
+    round trip is nan if the probe or its reply was lost."""
     from leowarp.results.run import Run
 
     run = Run(path)
@@ -243,7 +243,8 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 def _loss_lines(description: Description) -> dict[str, str]:
     """Return the number of lost probes, their runs, and how many of them were near a reconfiguration.
 
-    "Near" means within 1 s. The share of all probes that are near a reconfiguration is printed for comparison.
+    "Near" means within 1 s. For comparison, the share of all probes that were sent near a reconfiguration is printed,
+    too.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}

@@ -19,8 +19,8 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""The time in ns over which goodput is averaged to decide whether it has reached a rate. It covers four socket samples,
-and in most cases several round trips."""
+"""The time in ns over which goodput is averaged to decide whether it has reached a rate. In this time, there are four
+socket samples and usually several round trips."""
 STEP_NS = 50_000_000
 
 

@@ -57,8 +57,8 @@ def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Return the payload rate that the flow's path allows with full segments, between successive edges, in bit/s. The
-    rate is nan where there is no limit."""
+    """Return the mean payload rate, in bit/s, that the flow's path allows between two successive edges. Segments are
+    full. The rate is nan where there is no limit."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     overhead = metrics.overhead_bytes(run.tables, pair)

@@ -12,7 +12,7 @@ from leowarp.results.run import Run
 
 
 def least_share(run: Run, *, flows: Sequence[int], from_ns: int, until_ns: int) -> Measured:
-    """The smallest goodput among some flows divided by their mean. The flow with the smallest goodput decided."""
+    """The smallest goodput of the flows, divided by their mean goodput. The flow with the smallest goodput decided."""
     each_bps = np.array([rates_bps(run, flow, np.array([from_ns, until_ns]))[0] for flow in flows])
     if each_bps.sum() == 0:
         return Measured(None, f"none of {len(flows)} flows got a byte")

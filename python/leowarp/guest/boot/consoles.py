@@ -2,8 +2,8 @@
 """The host's ends of the guest's consoles. A console can be unconnected, or be connected to two outputs of this process
 or to the user's terminal.
 
-A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest's output
-takes no virtual time, however slowly the host writes. The guest's kernel waits until the write has ended
+A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). However slowly the
+host writes, the output takes no virtual time in the guest. The guest's kernel waits until the write has ended
 (arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 

@@ -157,7 +157,8 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
     If the agent reported an error, this error is the explanation. Without an error of the agent, the explanation comes
     from the console. If the console gives no reason, the explanation comes from the exit status.
 
-    returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
+    returncode: The exit status of the kernel program. A negative number is minus the number of the signal that ended
+        the program.
     agent_error: The agent's own `{"error": ..., "hint": ...}`. None means that the agent reported no error.
     Returns: HostError if this machine is the cause, otherwise GuestError. The caller raises it.
     """

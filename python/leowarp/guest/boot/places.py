@@ -85,8 +85,8 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
     """Return the kernel's position when it printed its registers or executed BUG().
 
-    console: The kernel's output. Of several faults in the output, the first is used, because it may have caused the
-        later ones.
+    console: The kernel's output. If it shows several faults, the first one counts, because it may have caused the
+        others.
     modules: The names of the user's modules, one C file each.
     Returns: The fault, or None if the kernel printed neither registers nor a BUG.
     """

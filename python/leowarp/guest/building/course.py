@@ -72,7 +72,7 @@ class Course:
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Report the build's progress to `on_progress`. If the tree is already unpacked, the build starts with the
+        """Report the build's progress to `on_progress`. If the source is already unpacked, the progress begins at the
         share that unpacking would take."""
         now_s = self._clock()
         if stage != self._stage:

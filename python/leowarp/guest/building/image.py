@@ -52,7 +52,7 @@ def guest_image(
     An error in one build, or Ctrl-C, ends both builds and leaves no process.
 
     kernel_choice: str, Path or Guest. A str or Path is the user's choice: a name on the shelf, a kernel tree, or a
-        kernel binary. A `Guest`, a plan's section, also records whether a file or the user named the kernel.
+        kernel binary. A `Guest` is the section of a plan. It also says whether a file or the user chose the kernel.
     on_message, on_progress: The functions that are called with a line of text (from two threads), and with the progress
         of the kernel build.
     Raises HostError if a requirement of a build is missing, or a build fails.

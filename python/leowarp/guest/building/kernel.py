@@ -326,7 +326,8 @@ class _Build:
     """One run of guest/build.sh.
 
     key: The key of the cache entry: source, recipe, compiler and linker.
-    tree_key: The key of the kept directory of source and objects, without leowarp's own objects.
+    tree_key: The key of the directory in which source and objects are kept. leowarp's own objects are not part of the
+        key.
     course: An object that reports the progress of the build.
     """
 

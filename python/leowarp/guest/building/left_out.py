@@ -95,7 +95,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """Return the scenario keys, with their values, that need one of leowarp's objects. Each has the object's name."""
+    """Return a dict from a scenario key with its value to the name of the object of leowarp that it needs."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

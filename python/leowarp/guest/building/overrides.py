@@ -66,7 +66,7 @@ def sha256() -> str:
 
 
 def _mechanism(entry: dict) -> str:
-    """Return the text that says how an override becomes part of the kernel."""
+    """Return a text that says how the build applies an override to the kernel."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

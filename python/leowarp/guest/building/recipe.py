@@ -98,8 +98,8 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """Return the bytes of a recipe's file that can change the build. For the list of overrides, fields that are only
-    for readers are left out.
+    """Return the content of a file of the recipe, without parts that cannot change the build. For the list of
+    overrides, fields that are only for readers are left out.
 
     options: The options of the kernel in addition to the options of kernel.config. Lines of a C file that are only for
         another option (see `_ONLY_WITH`) are left out, because they do not change the kernel.

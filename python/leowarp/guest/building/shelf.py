@@ -173,8 +173,8 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """Return the file with the patch's recorded content: the user's own file, a cached file, or a file fetched from the
-    patch's address.
+    """Return the path of the patch file: the user's own file, a cached file, or a download. Its content matches the
+    recorded sha256.
 
     Raises HostError if the patch cannot be fetched, or its content differs from the recorded sha256.
     """

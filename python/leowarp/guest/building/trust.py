@@ -6,8 +6,8 @@ A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`g
 host and loaded into the kernel. A kernel and a module can do anything with the user's rights. Programs of flows can
 read all files that the user can read. If the user types the code's path or passes the path in a call, the user
 consents. Another person may have written a path in a file. Code that a file names runs only if it came with leowarp, or
-if this user has typed or accepted its exact content before. Accepted content is recorded as direnv does. Each content
-has a file in a directory that only the user may write to.
+if this user has typed or accepted its exact content before. The record of accepted content works as in direnv. Each
+content has a file in a directory that only the user may write to.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ MOST_IN_ALL = 400
 handle descriptors of 1024 or more."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
-"""The virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than
-real time, and pauses while the machine is busy. A busy machine cannot make a client exceed this time."""
+"""The virtual time within which a client of the proxy must send its destination. Virtual time is never faster than real
+time. It pauses while the machine is busy. A busy machine cannot make a client exceed this time."""
 LEAST_DESCRIPTORS = 128
 """The minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
 connections."""
@@ -61,7 +61,7 @@ class Tally:
     """Counts the clients that reached a limit.
 
     late: The number of clients that were cut off because they had not sent a destination within `REQUEST_NS`.
-    waited: The number of clients that were accepted late because no descriptor was free.
+    waited: The number of clients that had to wait before they were accepted, because no descriptor was free.
     """
 
     late: int = 0
@@ -94,7 +94,7 @@ class Slot:
     """One of the places that a door has for clients. One client takes it. The client holds the slot from just before it
     is accepted until all its sockets and tasks are closed.
 
-    The client's tasks, connections and streams are holders of the slot, each until it ends.
+    The client's tasks, connections and streams hold the slot. Each of them holds it until it ends.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
@@ -133,7 +133,7 @@ class Admission:
     tally: The counter of clients that reached a limit. This object updates it.
     say: A function that is called with a line of text when a limit is reached for the first time.
     free: A function that returns the number of free descriptors, usually `free_descriptors`.
-    owed: The number of accepted clients whose second socket, the one to the destination, is not yet open.
+    owed: The number of accepted clients that still lack their second socket, the one to the destination.
     """
 
     def __init__(

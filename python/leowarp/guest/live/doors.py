@@ -20,7 +20,7 @@ megabytes of data outside of the guest's TCP."""
 
 @dataclass(frozen=True)
 class Forward:
-    """A port of this machine, from which connections go through the guest to a destination.
+    """A port on this machine. Its connections go through the guest to a destination.
 
     port: The port on the loopback interface. 0 means any free port.
     host: The name or address of the destination.

@@ -24,7 +24,7 @@ class Told(IntEnum):
     """The kinds of frames that the agent sends."""
 
     CONNECTED = 1
-    """A connection is established at the end that opened it. The value is the virtual ns since its first segment."""
+    """A connection is established at the end that requested it. The value is the virtual ns since its first segment."""
     FAILED = 2
     """The connection could not be established. The value is the errno."""
     ACCEPTED = 3

@@ -73,7 +73,7 @@ class Relay:
     tell: A function that sends a frame to the guest. The second argument is True if the guest must receive the frame
         before its next step.
     say: A function that is called with a line for each event of a connection.
-    admission: The object that accepts clients.
+    admission: The object that decides whether a client is accepted.
     to_network: Whether destinations may be other machines.
     """
 
@@ -178,7 +178,7 @@ class Relay:
         real path.
 
         slot: The client's slot.
-        before: A coroutine that is awaited once the connection is established, before the client receives bytes.
+        before: A coroutine that is awaited after the connection is established and before the client receives bytes.
         Raises NotAllowed or Unanswered for the same reasons as `dial`. If the destination refuses, nothing is raised
         here, because the guest's TCP reports the refusal (Failed).
         Raises Failed if TCP in the guest cannot connect.

@@ -233,7 +233,7 @@ def test_a_request_of_single_bytes_in_time_is_a_request_and_its_connection_has_n
 
 
 def malformed(rng, request):
-    """Return a text that the test sends as a request: truncated, with a few changed bytes, or random bytes."""
+    """Return a malformed request: truncated, with a few changed bytes, or with random bytes."""
     text = bytearray(GREETING + request)
     kind = rng.randrange(3)
     if kind == 0:

@@ -81,8 +81,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """Return the reason why a directory cannot hold the guest's memory file, or None. The test maps a file in the same
-    way as User Mode Linux."""
+    """Return the reason why a directory cannot hold the guest's memory file, or None. The check maps a file as User
+    Mode Linux does."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits for processes. The limits do not depend on the machine's speed and load.
+"""Time limits for processes. Neither the machine's speed nor its load affects these limits.
 
 By real time alone, a process that waits for a processor looks like a hanging process. The kernel's process states
 distinguish both. A hanging process sleeps, or uses processor time without end. A process that waits for a processor is

@@ -23,7 +23,7 @@ WINDOW_S = 3.0
 
 
 class Processor:
-    """A processor that no other guest of this machine uses, if there are enough processors.
+    """A processor for one guest. If the machine has enough processors, no other guest uses it.
 
     Each processor has a name in the kernel's abstract socket space. The process that binds the name owns the processor
     until the process ends. `family` is the prefix of the names. Only guests with the same prefix avoid each other's

@@ -19,8 +19,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.setup.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
-"""A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel. Only a channel uses
-`loss`."""
+"""A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel. `loss` has a meaning only for
+a channel."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
@@ -28,7 +28,7 @@ CERTAIN = np.uint32(0xFFFFFFFF)
 guest compares with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""A dict of event kind -> table kind that sets the same quantity for the whole run."""
+"""A dict from the kind of an event to the kind of table that sets the same quantity for the whole run."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """Return the queueing disciplines of the directions that have a discipline of their own. The keys are directions,
-    and the values are disciplines in the agent's form."""
+    """Return the queueing discipline of each direction for which the timeline sets one. The keys are directions, and
+    the values are disciplines in the agent's form."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]

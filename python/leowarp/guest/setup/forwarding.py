@@ -20,9 +20,9 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
 
     The value is "kernel" if data of TCP or of a program may take a path on which no link has a rate. On a path without
     rates, a flow's speed depends on when the guest's processes are scheduled. Linux schedules processes between two
-    softirqs, and direct forwarding needs fewer softirqs than the kernel's forwarding. Direct forwarding changes a flow
-    on a path without a rate. The value is also "kernel" if packets are of IPv6, because direct forwarding cannot read
-    the IPv6 header.
+    softirqs, and direct forwarding needs fewer softirqs than the kernel's forwarding. On such a path, direct forwarding
+    would therefore change the flow. The value is also "kernel" if packets are of IPv6, because direct forwarding cannot
+    read the IPv6 header.
     """
     if plan.network.family == "ipv6":
         return "kernel"

@@ -77,8 +77,8 @@ class Network:
         return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
 
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the direction number of each (from, to) pair of node numbers. The number is 2 * link, plus 1 if `from`
-        is the link's second node.
+        """Return the number of each link direction. Entry i leads from node `a[i]` (`from`) to node `b[i]`. The number
+        is 2 * link, plus 1 if `from` is the link's second node.
 
         Raises ScenarioError if a pair has no link.
         """

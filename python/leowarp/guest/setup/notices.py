@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of false notices to hosts (`cures.notify_false_interval`)."""
+"""Draws the times at which hosts get false notices (`cures.notify_false_interval`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, i
     plan: The plan. Each end of its flows gets notices about the other end.
     host_numbers: The number of each host, keyed by the name of its node.
     Returns: list of (int, int, int). Each entry has the notice's time in the run in ns, the host that gets the notice,
-        and the destination of this host's packets. The times of each pair of hosts form a Poisson process with mean
+        and the destination of this host's packets. For each pair of hosts, the times are a Poisson process with mean
         interval `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two
         host numbers.
     """

@@ -38,7 +38,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
     With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
     all hours, half of the tests are above the schedule's median. The worst and the best of `_TESTS` tests are its
-    minimum and maximum. The time of day shifts the normal deviate by a cosine. Over a day, the shift and the random
+    minimum and maximum. A cosine of the time of day shifts the normal deviate. Over a day, the shift and the random
     part together have variance 1.
 
     Let x be the normal deviate (random part plus shift), and e the value that one of `_TESTS` deviates exceeds:
@@ -144,7 +144,8 @@ def capacity_rows(
 
 
 def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return a Gauss-Markov process, the logarithm of a factor. Its correlation is exp(-t / wander_time).
+    """Return a Gauss-Markov process over time. Its values are the logarithms of a factor. Its correlation is exp(-t /
+    wander_time).
 
     A first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation at its steps, for any
     step length. In LeoCC's trace, about half of the variance within a slot is uncorrelated after 100 ms. Scheduling

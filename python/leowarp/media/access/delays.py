@@ -134,8 +134,8 @@ def up_step_frames(frames_each: float) -> tuple[int, int]:
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the times and values of the waiting time until the next frame. It is constant, half a frame, or a sawtooth
-    in steps.
+    """Return the waiting time until the next frame, as times and values. It is constant, half a frame, or a sawtooth in
+    steps.
 
     Returns: The int64 arrays of shape (m,). If `frame_steps` is 0, the only value is half the length of a frame (0.67
         ms at 750 frames per second).

@@ -84,7 +84,7 @@ def bursts_ns(
 def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the beginnings and ends of the stalls of each direction, unsorted, shape (k,).
 
-    Each stall holds the packets of one random direction, because a recording of round trips does not show the
+    A stall holds packets in only one direction, which is random. A recording of round trips does not show the
     direction.
 
     seed: The ``run.seed``. The stream is `access.stalls`.

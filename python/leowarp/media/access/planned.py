@@ -20,7 +20,7 @@ class PlannedAccess(PlannedMedium[Access]):
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
-        """Return one path per slot, in both directions (`access_routes`)."""
+        """Return the routes: one path per slot for each direction (`access_routes`)."""
         return access_routes(self.plan, self.section, ephemeris)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:

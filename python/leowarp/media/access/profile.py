@@ -19,8 +19,8 @@ class Way:
 
     capacity_t_ns, rate_bps: The times and rates, int64 arrays of shape (n,). A rate is valid from its time until the
         next time. The first time is 0. At rate 0, the link sends nothing.
-    channel_t_ns, delay_ns: The times and delays, int64 arrays of shape (m,). A delay applies to packets whose
-        transmission begins between its time and the next time. The first time is 0.
+    channel_t_ns, delay_ns: The times and delays, int64 arrays of shape (m,). A delay is valid for packets whose
+        transmission begins at its time or later, but before the next time. The first time is 0.
     loss_ratio: The probability of loss, 0 to 1, for the same packets as `delay_ns`, float64 array of shape (m,).
     """
 

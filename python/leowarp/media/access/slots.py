@@ -101,8 +101,8 @@ def first_reconfiguration_ns(access: Access) -> int:
     """Return the time of the first reconfiguration at or after time 0, on the run's clock.
 
     Returns: A time from 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s), reconfigurations
-        are at seconds 12, 27, 42 and 57 of each minute. J. Pan and others documented these seconds, and the traces of
-        LENS and Lagos show them.
+        are at seconds 12, 27, 42 and 57 of each minute. J. Pan and others documented these seconds, and the LENS and
+        Lagos traces show them, too.
     """
     clock = datetime.fromisoformat(access.clock)
     # The phase is relative to midnight, in seconds of the day. If the period divides neither minute nor hour, the

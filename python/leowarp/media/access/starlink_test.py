@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""The interval between the pings of an iputils flood, if replies take longer than this interval."""
+"""The time between two pings of an iputils flood if replies take longer than this time."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 

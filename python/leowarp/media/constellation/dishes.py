@@ -63,8 +63,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return which satellites `above` the mask are seen without obstruction throughout a slot, as bool of shape
-    (n,)."""
+    """Return which of the satellites `above` the mask no obstruction hides during a whole slot. The result is a bool
+    array of shape (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
     # A satellite may pass behind an obstruction during a slot, so checking both ends is not enough.

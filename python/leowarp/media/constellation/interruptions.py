@@ -58,7 +58,8 @@ class Interruptions:
         self._duration_ns = plan.run.duration_ns
 
     def is_buffered(self, a: int, b: int) -> bool:
-        """Return whether the link needs a table of capacity, because packets are buffered in at least one interval."""
+        """Return whether packets are buffered on the link in at least one interval. The link then needs a table of
+        capacity."""
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:

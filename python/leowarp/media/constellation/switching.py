@@ -34,7 +34,7 @@ class Switching:
         value.
 
         update, pair: The indices of the route update and of the pair. For each update and pair, call this method for
-            the forward path first. The return path starts when the forward path is done.
+            the forward path first. On the return path, nodes start to switch after the forward path is complete.
         """
         nodes = len(path) - 1
         # At update 0 there is no delay, because the initial routes exist when the run begins.

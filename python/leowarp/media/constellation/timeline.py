@@ -2,15 +2,15 @@
 """The timeline of a constellation: changing links and routes.
 
 These rules say when a link exists. A link is created when a path first uses it. With ``instantiate = "all"``, it is
-created when the key `rule` first includes it at a route update. Other keys say when a link ends:
+created at the first route update at which the key `rule` includes it. Other keys say when a link ends:
 
 - ``drain``, ``source``: the link exists until the end of the run, so that packets in flight still arrive over the old
   path. Nodes that are not on the new path keep their entries for the old path. The link's delay follows the satellites
   while a path uses the link, and for one route interval after that. After that interval, the delay is constant until a
   path uses the link again, because it contains no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
-- ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses the link later, it counts as new,
-  and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
+- ``neighbours = "arp"``: a link goes down 5 s after a path last used it. If a path uses the link later, it counts as
+  new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
   link.
 - ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
@@ -141,7 +141,7 @@ class _Builder:
         return self._events.table(TimelineMetadata(warnings=[]))
 
     def _build_nodes(self) -> None:
-        """Add the nodes at time 0, the wires of the hosts, entries that never change, and `path` events.
+        """Add the nodes at time 0, the wires of hosts, and entries that never change. Also add the `path` events.
 
         Without ``instantiate = "all"``, only satellites on some path are added, because each node is a network
         namespace in the guest.
@@ -195,7 +195,7 @@ class _Builder:
         return np.unique(links[:, 0] * self._nodes + links[:, 1])
 
     def _between_updates(self, clock_ns: NDArray[np.int64], t_ns: int, end_ns: int, live: Codes) -> None:
-        """Add delays at the delay updates until the next route update, and take down links that leave their range."""
+        """Add the delays of all delay updates before the next route update. Take down links that leave their range."""
         leaving: dict[int, list[Leaving]] = {}
         if self._plan.routing.leaving_links == "strict":
             for left in self._routes.leavings:
@@ -228,8 +228,8 @@ class _Builder:
             self._take_down(t_ns, code)
 
     def _tear_down(self, until_ns: int, needed: Codes) -> None:
-        """Take down links that are due for removal before `until_ns`. A link in `needed` that is not due yet is removed
-        from the list."""
+        """Take down links that are due for removal before `until_ns`. If a link in `needed` is not due yet, its removal
+        is cancelled."""
         for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
             at_ns = self._teardown_ns.pop(code)
             if code in self._up:
@@ -307,7 +307,7 @@ class _Delays:
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
 
     def forget(self, code: int) -> None:
-        """Delete the current delay of a link that comes up. The guest has none for it."""
+        """Forget the delay of a link that comes up. In the guest, the new link has no delay yet."""
         at = np.searchsorted(self._codes, code)
         if at < len(self._codes) and self._codes[at] == code:
             self._now_ns[at] = _UNSET

@@ -13,7 +13,8 @@ from leowarp.timeline.metadata import CodewordSummary
 def fading_of(mobile: Mobile) -> LandMobile | None:
     """Return the parameters of the fading, or None if the plan has no fading.
 
-    Lengths that the plan does not give are None. `LandMobile.model` takes them from the environment's table.
+    Lengths that the plan does not give are None. `LandMobile.model` then uses the lengths from the table of the
+    environment.
     """
     if not mobile.fading:
         return None

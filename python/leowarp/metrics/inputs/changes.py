@@ -148,7 +148,8 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Return the route changes from one station to another in chronological order, with the numbers of the routes
     table.
 
-    The first path of the run is not a change. The loss of a path and a new path after a gap are changes too.
+    The first path of the run is not a change. It is also a change if the path is lost, and if there is a path again
+    after a gap.
 
     Returns: A shared list, which must not be modified.
     """

@@ -55,7 +55,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    """Return the step function of a column for each direction (a, b).
+    """Return a dict from direction (a, b) to the step function of `column` over time.
 
     The rows stay in Arrow until they are numeric arrays, because a profile of an hour has millions of rows.
     """

@@ -167,7 +167,7 @@ class _ByNumber:
 
 
 class _Columns:
-    """The columns of a table by name, each of which is read once."""
+    """A mapping from the names of a table's columns to the columns. Each column is read once."""
 
     def __init__(self, names: tuple[str, ...], read: Callable[[str], pa.Table], order: np.ndarray | None) -> None:
         self.names = names

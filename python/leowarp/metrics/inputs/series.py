@@ -36,8 +36,8 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Return the values of a step function at some instants. Each value holds from its instant on. Before the first
-    instant, the result is `before`.
+    """Return the values of a step function at some instants. A value is valid from its instant until the next instant.
+    Before the first instant, the result is `before`.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)

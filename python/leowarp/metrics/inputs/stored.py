@@ -101,8 +101,8 @@ class _Stored(Tables):
 
         read: A function that takes a table's name and optional column names, and returns the table.
         where: The name of the source in error messages.
-        rows: The number of rows of each table that can be read again, by table name. Tables in memory are not in
-            `rows`.
+        rows: The number of rows of each table that can be read again, by table name. A table that is already in memory
+            has no entry.
         Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
         names: dict[str, Any] = {}

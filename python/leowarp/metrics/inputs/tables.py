@@ -191,8 +191,8 @@ class Tables:
         """Return the directed links of a path between two stations, from the source on.
 
         The access links at both ends are included, although the path does not name the routers behind the stations. On
-        an access link, the result follows the routing tables, because the satellite in the path is not a node of the
-        network.
+        an access link, the directed links come from the routing tables. The satellite that the path names is not a node
+        of the network.
         """
         if path is None:
             return []
@@ -212,8 +212,8 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """The next node by (node, destination host), from the routing tables at the end of the timeline. The mapping is
-        empty without routing tables."""
+        """A dict from (node, destination host) to the next node, at the end of the timeline. The mapping is empty
+        without routing tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -279,7 +279,7 @@ class Tables:
         """For each host, the instants in ns at which nodes got new routes to it, in ascending order. The key is the
         name of the host's node.
 
-        Withdrawn routes are not included, because they belong to a link that goes down.
+        Withdrawals of routes are left out, because they belong to a link that goes down.
         """
         # A hand-made timeline without routes lacks the columns of routes.
         rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
@@ -325,7 +325,7 @@ class Tables:
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Return columns of a timeline's events of one kind, in their order."""
+    """Return `columns` of the timeline, with only the rows of one kind of event, in the timeline's order."""
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
@@ -349,7 +349,8 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
-    """Like `rows_by`, but with a slice for each key whose rows are consecutive. Selecting a slice copies nothing."""
+    """Like `rows_by`, but if the rows of a key are consecutive, its value is a slice. Selecting a slice copies
+    nothing."""
     if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
         places = itertools.starmap(slice, itertools.pairwise(starts))

@@ -130,7 +130,7 @@ class _Pairs:
 
 
 class _Ways:
-    """The paths of one pair over time, each as a list of direction numbers."""
+    """The paths of a pair of stations over time. A path is a list of direction numbers."""
 
     def __init__(self, tables: Tables, pair: Pair) -> None:
         routes = pair_routes(tables, pair)
@@ -173,7 +173,7 @@ class _Ways:
 
 
 def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Return the largest number of queued packets of each direction in each step."""
+    """Return a dict from link direction to the longest queue in each time step, in packets."""
     found = {}
     edges_ns = np.arange(steps) * step_ns
     number = tables.links["direction"].to_numpy(dtype="int64")

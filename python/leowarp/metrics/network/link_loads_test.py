@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The load of links over time, compared with the synthetic run and with the totals of its links."""
+"""Tests the load of links over time against the synthetic run's packets and the totals of its links."""
 
 import dataclasses
 

@@ -129,8 +129,8 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Return how many packets were dropped by each cause, of all packets, of one flow, or of one direction of a flow.
-    Causes without drops have 0.
+    """Return the number of dropped packets for each cause. `flow` and `direction` restrict which packets count. Causes
+    without drops have 0.
 
     flow: The flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
@@ -185,7 +185,8 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 
 def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
-    """Return when the path of any pair of stations used each direction. The mapping is empty without routes."""
+    """Return a dict from link direction to the times at which the path of some pair of stations used it. The mapping is
+    empty without routes."""
     found: dict[Pair, list[tuple[int, int]]] = {}
     pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
     for pair in pairs:

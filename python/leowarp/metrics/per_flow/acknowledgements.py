@@ -21,8 +21,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""The wait above which `ack_waits_long_ratio` counts an ACK. In tauran2018, a tenth of the waits were longer than 10
-ms."""
+"""The wait above which `ack_waits_long_ratio` counts an ACK. In the study tauran2018, a tenth of the ACKs waited longer
+than 10 ms."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -30,8 +30,8 @@ _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 def acknowledgement_scalars(
     tables: Tables, number: int, source: str, *, is_only_sender: bool
 ) -> dict[str, float | int | None]:
-    """Return the scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of a TCP flow. A value that the run did not record is
-    None.
+    """Return the scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of a TCP flow. A scalar is None if the run did not record
+    it.
 
     is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
     Returns: dict of scalar to int, float or None. Waits are in whole ns, and ratios are 0 or more. ACKs per segment may

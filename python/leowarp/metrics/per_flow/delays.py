@@ -85,7 +85,8 @@ class Delays:
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
     def _place(self, q: float) -> tuple[int, int]:
-        """Return a quantile and its largest error, in ns. The module's docstring describes the estimate."""
+        """Return the quantile `q` of the delays and its maximum error, in ns. The module's docstring describes the
+        estimate."""
         below = np.cumsum(self.pkts)
         # The factor allows for rounding, which could otherwise move the rank past the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
@@ -105,8 +106,8 @@ class Delays:
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Return the delays of all packets of a flow. None means that the run did not count the delays (no packet truth, or
-    an older version).
+    """Return the delays of all packets of a flow. None means that the run has no counts of delays, because it has no
+    packet truth or an older version made it.
 
     quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for TCP (see
         `metrics/per_flow/round_trips.py`).

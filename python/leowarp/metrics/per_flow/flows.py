@@ -145,8 +145,9 @@ _HOST_COUNTS = {
 """The kernel's counts per host: how often the sender marked packets lost, undid a window reduction, and sent a tail
 loss probe (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-Recoveries with and without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c). Undos have one
-counter for each method of detecting a spurious recovery (tcp_try_undo_recovery and others, net/ipv4/tcp_input.c)."""
+Recoveries with and without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c). The kernel counts
+undone window reductions separately for each method of detection (tcp_try_undo_recovery and others,
+net/ipv4/tcp_input.c)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:

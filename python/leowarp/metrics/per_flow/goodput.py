@@ -2,9 +2,9 @@
 """The goodput of flows: payload over time, over a flow's life or in bins. All goodputs of a run are computed here.
 
 A flow lives from its first SYN or datagram until it is complete, is stopped, or the run ends. A flow with a size is
-complete when its last payload byte has arrived. The life of a program's connection ends with the connection's last
-packet. A mean goodput over any other time is misleading. For example, a short flow may seem faster than its link if it
-is measured only from its first socket sample on.
+complete when its last payload byte has arrived. A connection of a program lives until its last packet. A mean goodput
+over another time than the flow's life is misleading. For example, a short flow may seem faster than its link if it is
+measured only from its first socket sample on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ net/ipv4/tcp_input.c)."""
 
 
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cumulative bytes of a flow at its socket samples, by a definition of `GOODPUT_SERIES`.
+    """Return the cumulative bytes of a flow at each of its socket samples, as `series` defines them (`GOODPUT_SERIES`).
 
     Returns t_ns: int64 array of shape (n,). The instants of the samples that have the counter.
     Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the value may decrease, because a SACKed

@@ -49,7 +49,8 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the quantities of `iperf3_scalars` from packets, summed over the test's connections to the destination.
+    """Compute the quantities of `iperf3_scalars` from the packets in the trace. They are summed over the test's
+    connections to the destination.
 
     flows: The flows in `summary.json`.
     Returns: The values, keyed by the names in `IPERF3`. Values that the trace does not contain are left out. For TCP,

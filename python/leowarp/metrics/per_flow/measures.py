@@ -24,7 +24,7 @@ kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """The number of intervals from which freezes are found (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""The minimum time by which a freeze exceeds the mean interval (kMinIncreaseForFreezeMs). A freeze is also at least
+"""A freeze is longer than the mean interval by at least this time (kMinIncreaseForFreezeMs). A freeze is also at least
 three times the mean interval."""
 
 

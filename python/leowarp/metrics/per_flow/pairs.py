@@ -14,7 +14,7 @@ from leowarp.scalars.overview import total_goodput_bps
 
 
 def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return one row per ordered pair of stations with TCP flows, in the order of each pair's first flow.
+    """Return one row for each ordered pair of stations that has TCP flows. Pairs are in the order of their first flows.
 
     flows: The list `flows` of a run's summary.
     Returns: DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if any of its values is unknown.

@@ -2,9 +2,9 @@
 """The reordering of a flow's first transmissions, measured by the guest during the run. The reordering is measured over
 the whole run, over windows of sending time, and around each change of the path.
 
-Each scope (run, window or change) is a separate sequence that starts with the first packet sent in it. The late packets
-of the windows need not add up to the late packets of the run. A packet that is overtaken by a packet of the next window
-is late in neither window.
+A scope is the run, a window or a change. Its sequence is separate, and starts with the first packet sent in the scope.
+The late packets of the windows need not add up to the late packets of the run. A packet that is overtaken by a packet
+of the next window is late in neither window.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
-    """Return the instant of the change for each row. Rows of other scopes have none."""
+    """Return, for each row, the instant of the route change to which it belongs. Rows of other scopes have none."""
     instants = {
         (flow, change.number): change.t_ns
         for pair, flows in pairs.items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
 
-The round trip of a data packet that arrived (retransmissions included) is the sum of its own delay and its answer's
-delay. The answer is the first packet sent back after the arrival that is not lost. A round trip contains the time in
-links and queues, but neither the receiver's delay of ACKs nor a wait for missing packets.
+The round trip of a data packet that arrived is the packet's own delay plus the delay of its answer. Retransmissions
+have round trips, too. The answer is the first packet sent back after the arrival that is not lost. A round trip
+contains the time in links and queues, but neither the receiver's delay of ACKs nor a wait for missing packets.
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
 versions contain only the delays of stored packets, and sums per bin. In an older run, a round trip is exact if the
@@ -115,8 +115,8 @@ class _Way:
         return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
-        """Return the mean delay in the first bin with arrivals that ends after each instant. Without a later bin, the
-        last bin with arrivals is used."""
+        """Return the mean delay for each instant. It is taken from the first bin with arrivals that ends after the
+        instant. Without a later bin, the last bin with arrivals is used."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 

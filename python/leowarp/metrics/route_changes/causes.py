@@ -15,9 +15,9 @@ lost
     If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The link that
     went down must be on the old path of this change, but not on its new path. If the drop cause is `no_route`, the
     cause is the change that took the path away before the packet was sent. For every other packet with `no_route`, the
-    cause is the only change within 2 s after its sending. Without a single change, the cause is the last change before
-    the sending, if the change was still incomplete at that time. Losses at a full queue, random losses of a link, and
-    losses without a known cause count under "no change".
+    cause is the only change within 2 s after its sending. If there is none or more than one, the cause is the last
+    change before the sending. This change must still have been incomplete at that time. Losses at a full queue, random
+    losses of a link, and losses without a known cause count under "no change".
 needed retransmission
     The cause is the route change because of which the first transmission of the same bytes was lost.
 spurious retransmission
@@ -39,7 +39,7 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
 
 NONE = -1
-"""The number for "no change" during the computation. The table of causes has null instead."""
+"""The value that means "no change" during the computation. The table of causes has null instead."""
 
 UNDER_WAY_NS = 2_000_000_000
 """The longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is
@@ -78,8 +78,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
     """Return each flow's lost packets by cause, and its packets that route changes affected, as scalars of the summary.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. Flows without recorded packets are missing, and `NO_CAUSE_SCALARS`
-        has their values.
+    Returns: dict of flow to dict of name to packets. The dict omits flows without recorded packets. Their values are in
+        `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -139,7 +139,8 @@ _COLUMNS = ["sent_ns", "received_ns", "seq", "len_bytes", "is_retransmission", "
 def _of_late(
     times: pd.DataFrame, late: pd.DataFrame, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Return the change that made each packet late. NONE means that no rule in the module's docstring finds one.
+    """Return, for each late packet, the route change that made it late. NONE means that no rule in the module's
+    docstring finds one.
 
     times: The `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
     late: The rows of the late packets in `times`, in the same order.
@@ -147,7 +148,8 @@ def _of_late(
     settled: int64 array, sorted. The instants in ns at which the last node switched, one per change. The array equals
         `instants` if all nodes switch at once.
     reorders: True if packets may overtake each other on a single link of the path. A packet can be late without a route
-        change if packets overtake each other on a link. A change during its flight is then no proof of the cause.
+        change if packets overtake each other on a link. In this case, a route change during the packet's flight does
+        not prove that it made the packet late.
     Returns: int array of shape (len(late),). The indexes into `instants`.
     """
     sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
@@ -186,7 +188,7 @@ def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the index of the first packet that arrived at each instant. An instant of inf gives 0."""
+    """Return the index of the first packet that arrived at each instant. If an instant is inf, the index is 0."""
     instants = np.unique(wanted[np.isfinite(wanted)])
     if len(instants) == 0:
         return np.zeros(len(wanted), dtype=np.intp)
@@ -241,8 +243,8 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """Return the drop time in ns of each packet that was lost when a link went down. The float64 array of shape
-    (len(lost),) has nan if a time is not found.
+    """Return, for each packet that was lost when a link went down, the time of its drop in ns. The float64 array of
+    shape (len(lost),) has nan if a time is not found.
 
     The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. The rows of
     both tables are matched by direction and first byte. If several packets begin with the same byte (retransmissions),
@@ -258,12 +260,13 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return the change that caused each retransmission, from the first transmissions with the same bytes.
+    """Return, for each retransmission, the change that caused it. It is the change of the first transmissions with the
+    same bytes.
 
     data: The data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). `again` marks the retransmissions whose cause is wanted.
         `candidates` marks the first transmissions whose bytes they may repeat.
-    by: int array of shape (len(data),). The change of each candidate.
+    by: int array of shape (len(data),). The route change that affected each candidate.
     Returns: int array of shape (again.sum(),). NONE means that no candidate overlaps, or that several overlap and have
         different changes.
     """
@@ -297,7 +300,8 @@ CAUSED = {
 """The columns of the table of causes, each with the summary's name for its sum over all changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
-"""The columns of the table of causes whose sum over all rows of a flow is the scalar of the same name."""
+"""The columns of the table of causes whose sums are scalars. The sum over all rows of a flow is the scalar with the
+column's name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
 """The values of `cause_scalars` for flows whose packets were not recorded."""
@@ -316,4 +320,4 @@ CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of it"),
     "spurious_retransmissions_pkts": ("int64", "pkts", "spurious retransmissions, of bytes that it made late"),
 }
-"""The columns of the table of causes, each with its type, unit and meaning."""
+"""The columns of the table of causes. Each has a type, a unit, and a description."""

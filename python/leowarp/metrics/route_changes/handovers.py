@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The effects of all route changes on a flow: losses near changes, recovery, delay spikes.
 
-"Near" a change means within 1 s before or after it (`probes.NEAR_NS`). The share of changes with losses excludes losses
-at a full queue, because TCP itself causes losses there.
+"Near" a change means within 1 s before or after it (`probes.NEAR_NS`). For the share of changes with losses, losses at
+a full queue do not count, because TCP itself causes them.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
     Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe from the second
         before it was answered. `LEAST_PROBES` probes must have been sent in each of the two seconds around the change.
-        Fewer probes would mostly miss a spike, which is much shorter than a second. With one probe per second, the
-        spike would often be 0, because the largest delay is before the change.
+        With fewer probes, most spikes would be missed, because a spike is much shorter than a second. With one probe
+        per second, the spike would often be 0, because the largest delay is before the change.
     """
     spikes = []
     for t_ns in changes_ns.tolist():

@@ -35,12 +35,13 @@ class RecoveryRule:
     of 200 s counted as effects of changes.
 
     before_ns: The length of the time just before a change in which the mean rate is measured.
-    share_ratio: The share of the mean rate before the change that a recovered flow reaches in `bins` bins in a row.
+    share_ratio: A flow has recovered if `bins` bins in a row reach this share of its mean rate before the change.
     bins: The number of successive bins for a recovery.
     bin_ns: The length of a bin.
     within_ns: The longest time between a change and a fall of goodput that counts as its effect. A later fall probably
         has another cause, for example an overflowing queue.
-    window_ns: The time after the change for which the rate is examined. The next change ends the time early.
+    window_ns: The time after the change for which the rate is examined. If the next change comes earlier, the time ends
+        there.
     """
 
     before_ns: int = 1_000_000_000

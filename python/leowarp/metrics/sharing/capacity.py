@@ -24,8 +24,8 @@ ETHERNET_BYTES = 14
 """The length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""The share of the path's capacity below which a flow's goodput counts as low. `recovery.RecoveryRule` uses the same
-share, but of the rate before a route change."""
+"""A flow's goodput counts as low if it is below this share of the path's capacity. `recovery.RecoveryRule` uses the
+same share, but of the rate before a route change."""
 
 BELOW_BIN_NS = 1_000_000_000
 """The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. A
@@ -38,10 +38,10 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
     For each bin, the path is the one at the bin's start, even if the route changes within the bin. The slowest link is
     the one with the smallest mean rate in the bin.
 
-    pair: (str, str). The source and destination station.
+    pair: (str, str). The names of the source station and the destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. The edges of the bins.
     links: The link values of the timeline, if the caller has them already.
-    Returns: float64 array of shape (n,), in bit/s. The bits include the IP packet and the overhead that the link
+    Returns: float64 array of shape (n,), in bit/s. A packet counts with its IP length and the overhead that the link
         counts.
     """
     links = links or link_values(tables)
@@ -109,7 +109,7 @@ def below_capacity_ratio(
 ) -> float | None:
     """Return the share of a flow's life in which its goodput was below `BELOW_RATIO` of its path's capacity.
 
-    The share covers complete seconds of the run's clock. A second must lie within the flow's life and its samples. The
+    Only complete seconds of the run's clock count. A second must lie within the flow's life and its samples. The
     capacity of a second is the mean rate of the slowest link of the path in force. If the path changes during a second,
     the mean weights each path by the time it was in force. Seconds in which the capacity is 0 are left out. The result
     is None if no link has a rate limit, or if no complete second was sampled.

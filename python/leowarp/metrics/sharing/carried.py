@@ -158,8 +158,8 @@ class _LastLinks:
         return list(dict.fromkeys(routes["path"].iloc[max(first - 1, 0) : end]))
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
-        """Return the last directions with a rate limit before a destination. From there, a path without rate limits
-        leads to the destination. None means that a path without rate limits leads from the source to the
+        """Return the last directions with a rate limit on the way to a destination. From there, a path without rate
+        limits leads to the destination. None means that a path without rate limits leads from the source to the
         destination."""
         if destination not in self._gates:
             host = host_node(destination)

@@ -5,9 +5,9 @@ Two flows compete while both live and their data use the same direction of a lin
 ordered pair of stations take the same path. Flows in opposite directions do not compete, because each direction of a
 link has its own queue and rate.
 
-Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life. A
-share over a shorter time would show how bursts of two flows alternate. The share could also describe a long flow by a
-short moment.
+Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life.
+Over a shorter time, a share would only show how bursts of two flows alternate. The share could also describe a long
+flow by a short moment.
 
 Connections of programs with almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection, which
 negotiates the test, does not compete either.
@@ -105,7 +105,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
 
 
 def both(one: Spans, other: Spans) -> Spans:
-    """Return the times that are in both sets of time spans.
+    """Return the time spans that `one` and `other` have in common.
 
     >>> both(np.array([[0, 10], [20, 30]]), np.array([[5, 25]])).tolist()
     [[5, 10], [20, 25]]
@@ -117,7 +117,7 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """Return the length in ns of the part of each time interval that the spans cover."""
+    """Return, for each interval from `from_ns` to `until_ns`, how much of it `spans` cover, in ns."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 

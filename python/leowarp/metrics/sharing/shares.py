@@ -2,10 +2,10 @@
 """Each competing flow's share of the total goodput, and Jain's index of fairness.
 
 `metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its in-order goodput,
-divided by the sum of its own and its competitors' goodput. Only times at which the flow competes with all its
-competitors count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all rates are equal, and 1/n
-if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing
-flows form one group, in which each flow competes with every other flow.
+divided by the sum of its own and its competitors' goodput. The share covers only the times at which the flow competes
+with all its competitors. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all rates are equal,
+and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its
+competing flows form one group, in which each flow competes with every other flow.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Shares:
     reason: dict of flow number to str or None. The reason why the share is missing. None means that the flow has a
         share, or that the run has at most one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `reason`, and the time from `from_s` to `until_s` in
-        which the flows competed. A value that does not apply is None.
+        which the flows competed. A value is None if it does not apply.
     """
 
     ratio: dict[int, float | None]
@@ -142,7 +142,8 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """Return the goodput of each flow of a group in bit/s. None means that the goodput of a flow is unknown."""
+        """Return the goodput in bit/s of each flow of a group, within `spans`. None means that the goodput of a flow is
+        unknown."""
         rates = []
         times = spans.tobytes()
         for number in group:
@@ -180,8 +181,8 @@ def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.n
 
 
 def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int = SHARE_BIN_NS) -> pd.DataFrame:
-    """Return the goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow
-    by flow.
+    """Return each TCP flow's goodput and share in bins, one flow after another. The columns are `t_ns, flow,
+    goodput_bps, share_ratio, jain_index`.
 
     A flow has a row for each bin that lies within its life. The share and index cover the flow and the competitors that
     live during the whole bin. Both are null if no competitor lives during the bin.

@@ -76,7 +76,7 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 
 
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """Draw n-reordering: the share of packets that arrive directly after n packets that were sent later (RFC 4737, 5).
+    """Draw n-reordering: which share of packets arrives directly after n packets that were sent later (RFC 4737, 5).
 
     densities: The shares by n. If no packet is n-reordered, the panel shows a text instead.
     y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.

@@ -35,7 +35,7 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
     channel: The channel that made the series. The closed forms of its model are drawn.
     file: The file, whose suffix sets the format: .svg, .pdf or .png.
     footer: The text below the figure.
-    Raises ScenarioError if the suffix of the file is not a known format, if the file cannot be written, or if the power
+    Raises ScenarioError if the file's suffix is not a known format, if the file cannot be written, or if the power
     never changes.
     """
     kind = format_of(file, "--figure")
@@ -109,8 +109,8 @@ def fading_figure(
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
     """Draw a strip of grey rectangles for the states over time, from light (first state) to dark (last state).
 
-    edges_s: float64 array of shape (n + 1,). The times at the edges of the states, in s: state i lasts from edge i to
-        edge i + 1.
+    edges_s: float64 array of shape (n + 1,). The times in s at which states begin and end: state i lasts from entry i
+        to entry i + 1.
     states: int array of shape (n,)
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))

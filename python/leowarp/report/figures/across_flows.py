@@ -33,7 +33,8 @@ QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
     ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
 )
-"""The quantities of the matrix, each with a column of `PAIR_COLUMNS`, a label, a unit, colours, and a number format."""
+"""The quantities that the matrix shows. Each tuple has a column of `PAIR_COLUMNS`, a label, a unit, a colour map, and a
+number format."""
 
 
 def matrix(runs: Sequence[Run]) -> Figure:
@@ -106,8 +107,8 @@ def distribution(runs: Sequence[Run]) -> Figure:
 
 
 def completion(runs: Sequence[Run]) -> Figure:
-    """Draw the completion time of each flow over its size, on logarithmic axes, with medians over flows of similar
-    size.
+    """Draw each flow's completion time over its size, with logarithmic axes. Medians of flows with similar sizes are
+    drawn, too.
 
     A hollow triangle marks a flow that was not complete at its stop or at the end of the run. The height of a triangle
     is the time that its flow lasted, a lower bound of the completion time.

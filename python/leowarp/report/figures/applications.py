@@ -91,8 +91,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
-    """Draw the times at which the objects of a page were requested and arrived. Each flow's panel shows the page with
-    the longest load time.
+    """Draw the times at which the objects of a page were requested and arrived. A flow's panel shows only its slowest
+    page load.
 
     runs: The runs with page loads.
     Returns: A figure with one panel per flow, in ms since the page's start. Each object is a bar.

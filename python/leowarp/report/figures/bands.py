@@ -17,8 +17,8 @@ from leowarp.results.run import Run
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
-"""The number of steps along the time axis. With more steps, the figure would show the noise of single bins and not the
-spread over the seeds."""
+"""The number of steps along the time axis. With more steps, the noise of single bins would hide the spread over the
+seeds."""
 
 MOST_PANELS = 6
 """The maximum number of flows in a figure, each with its own panel."""

@@ -76,7 +76,7 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
     folder: The folder for the files, created if it is missing.
     drawing: The figures and formats. The default is all figures for which the runs have data, as SVG.
     Returns drawn: The names of the figures that are now in the folder.
-    Returns not_drawn: The reason for each figure that could not be drawn.
+    Returns not_drawn: A dict from the name of each figure that could not be drawn to the reason.
     Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
     """
     drawing = drawing or Drawing()

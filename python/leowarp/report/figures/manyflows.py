@@ -35,8 +35,8 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     """Draw the median and quantiles over the flows at each time.
 
     axes: The axes, which get three bands and the line of the median, with four labels for a legend.
-    series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. At each time,
-        the quantiles are over the flows that have a value at that time.
+    series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. Quantiles at a
+        time include only the flows that have a value then.
     """
     # Times of two flows that are equal in ns may differ in the last bit when they are expressed in s. Without rounding,
     # two equal times would count as different times.
@@ -63,7 +63,8 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
     """Return each view to draw, with its label and the style of its curve.
 
-    scores: A number per view. The views with the lowest, the median and the highest number are coloured.
+    scores: A number per view. If there are many views, those with the lowest, the median and the highest score are
+        coloured.
     Returns: list of (view, label, style). Each of a few views has a colour. With more views, all curves are grey, and
         only the first grey curve has a label. More than `MOST_GREY` grey curves are thinned to every n-th view in the
         order of the scores, and the label says so.

@@ -61,7 +61,7 @@ def test_bands_are_the_quantiles_over_the_flows_that_have_a_value():
 
 
 def with_changes(monkeypatch, *pairs):
-    """Give runs these route changes. Each pair is (run, frame of its changes)."""
+    """Give runs these route changes. A pair is a run and the data frame of its route changes."""
     monkeypatch.setattr(Run, "changes", property(lambda self: next(frame for run, frame in pairs if run is self)))
 
 

@@ -122,7 +122,7 @@ _Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
 def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:
     """Return a line for each run or flow in `lines` that has the series.
 
-    Raises TraceError if no flow has the series, or if a requested flow lacks it.
+    Raises TraceError if no flow has the series, or if `all_of_them` is true and one flow lacks it.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):

@@ -40,7 +40,7 @@ def draw_probes(
     pink lines.
 
     changes_s: The times of the changes on the run's clock, in s.
-    zero_s: The time on the run's clock that is 0 on the axis, in s.
+    zero_s: The time of the axis' origin on the run's clock, in s.
     size: The size of a dot in points. The default depends on the number of probes.
     """
     # Many dots are drawn smaller, so that all dots together cover about the same share of the figure.

@@ -56,8 +56,8 @@ def queues(runs: Sequence[Run]) -> Figure:
     """Draw the number of packets in the queue of each link of the path, over time.
 
     runs: The runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
-    Returns: A figure with one panel per run and pair of stations, with the links of the path over s. A single run has
-        panels for the `MOST_QUEUES` pairs with the longest queues. All panels have the same colour scale.
+    Returns: A figure with one panel per run and pair of stations, with the links of the path over s. For a single run,
+        only the `MOST_QUEUES` station pairs with the longest queues have panels. All panels have the same colour scale.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
@@ -118,7 +118,7 @@ def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
 
 
 def _at_most(run: Run) -> float:
-    """Return an upper bound of the packets in the queue of any link of the view's paths."""
+    """Return an upper bound of the queue lengths, in packets, over all links of the view's paths."""
     flow, tables = run.observed_plan.flows[run.main_flow], run.tables
     links = {
         link for path in pair_routes(tables, (flow.source, flow.destination))["path"] for link in tables.links_of(path)
@@ -128,7 +128,7 @@ def _at_most(run: Run) -> float:
 
 
 def _one_a_pair(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
-    """Return the view of the first flow and the name of the path, for each run and pair of stations."""
+    """Return the first flow's view and the path's name, for each run and pair of stations."""
     of_runs = run_labels(runs)
     found: dict[tuple[int, str, str], tuple[Run, str]] = {}
     for run in runs:

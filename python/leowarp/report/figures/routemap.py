@@ -82,7 +82,8 @@ def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
 
 
 class _View:
-    """An orthographic projection onto a plane, seen from above the centre of its points. Lengths are in Earth radii."""
+    """An orthographic projection onto a plane, seen from above the centre of its points. The unit of length is the
+    Earth's radius."""
 
     def __init__(self, points_m: np.ndarray, radius_m: float) -> None:
         self.radius_m = radius_m
@@ -105,8 +106,8 @@ class _View:
         return flat[:, 0], flat[:, 1], (depth > 0) | (np.hypot(flat[:, 0], flat[:, 1]) > 1.0)
 
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
-        """Return the projection of a polygon of longitudes and latitudes in degrees, or None if all of it is on the far
-        side.
+        """Return a projected polygon. `degrees` has its longitudes and latitudes. The result is None if all of it is on
+        the far side.
 
         Points on the far side are moved to the globe's edge, which is accurate enough for filling a coarse outline.
         """

@@ -19,7 +19,7 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.results.run import Run
 
 BIN_S = 0.5
-"""The length of the bins in s. It is long compared with a round trip, and short compared with a slot of 15 s."""
+"""The length of the bins in s. A bin is much longer than a round trip, and much shorter than a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
@@ -94,7 +94,8 @@ def flow_shares(runs: Sequence[Run]) -> Figure:
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
         is the goodput of each of n competing flows. The index is 1 if all goodputs are equal, and 1/n (the dotted line)
-        if one flow has all the goodput. With several groups of competing flows, the smallest index of a group is drawn.
+        if one flow has all the goodput. If a run has several groups of competing flows, the smallest of their indexes
+        is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:

@@ -20,7 +20,7 @@ def moving(runs: Sequence[Run], folder: Path) -> str:
 
     runs: The runs. With more than `MOST_RUNS`, no page is written.
     folder: The folder of the report, in which the animated page is written.
-    Returns: The HTML of a line with the link or with the reason for its absence, or "" for too many runs.
+    Returns: One line of HTML: the link to the page, or the reason why there is none. The line is "" for too many runs.
     """
     if len(runs) > MOST_RUNS:
         return ""

@@ -9,8 +9,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""The name of a scalar, or (name, words that replace the declared ones). The declared words may refer to the scalar in
-the row above. If the table has another scalar there, other words are needed."""
+"""A row of the table: the name of a scalar, or (name, words). The words replace the declared words. The declared words
+may refer to the scalar in the row above. If the table has another scalar there, other words are needed."""
 
 
 def scalar_rows(

@@ -101,8 +101,8 @@ def first_numbers(runs: Sequence[Run]) -> str:
     """Return the six most important numbers: side by side for one run, as a table for several runs. In runs with TCP
     flows, the numbers cover only these flows.
 
-    Returns: HTML. For several flows, a number is their sum if a sum makes sense (rates, packets), otherwise their
-        median.
+    Returns: HTML. Numbers of several flows are added if a sum makes sense (rates, packets). Otherwise, their median is
+        shown.
     """
     of_runs = [_first_of(run) for run in runs]
     # Labels of the first run come first, then labels that only other runs have.

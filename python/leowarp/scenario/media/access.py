@@ -32,8 +32,8 @@ from leowarp.scenario.text.problems import Problems
 class Access(QueueKeys, FollowsConstellation):
     """A model of a satellite network's access link, between the hosts `dish` and `server`.
 
-    The profile reproduces published statistics. It does not model the radio. Capacity, delay and loss are independent
-    of each other, except that reconfigurations affect all of them (docs/limitations.md, access links).
+    The profile reproduces published statistics. It does not model the radio. Capacity, delay and loss do not depend on
+    each other. Only reconfigurations affect all three (docs/limitations.md, access links).
 
     base_rtts: The evenly spaced quantiles of a slot's base round trip. If the list is empty, the keys `base_rtt_min`,
         `base_rtt_max` and `base_step_min` apply.
@@ -428,8 +428,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return the defaults that differ from a constellation's. They are a shorter run, larger TCP buffers, and
-        shorter windows of stored packets."""
+        """Return the defaults that differ from a constellation's. They shorten the run and the windows of stored
+        packets, and enlarge TCP's buffers."""
         # At 250 Mbit/s with a reconfiguration every 15 s, windows of whole seconds would store a quarter of all
         # packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses about half of a
         # socket's buffer for data.
@@ -482,8 +482,8 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 def _check_base(section: Section, problems: Problems) -> None:
     """Check that from any base round trip, the next slot's base can differ by the minimum step and stay in range.
 
-    From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. A constant base
-    (equal bounds, and a step of 0) is valid.
+    From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. A constant base is
+    valid. Its bounds are equal, and its step is 0.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
@@ -526,7 +526,7 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     """Return the keys of ``[access]`` that have no effect with other keys, grouped by reason.
 
-    Returns: The TOML keys of ``[access]``, by text of the message ("has no effect with ...").
+    Returns: A dict from reason to TOML keys of ``[access]``. The message is "has no effect with" and the reason.
     """
     idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":

@@ -33,8 +33,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     speed_m_per_s, carrier_hz: The terminal's speed v and the carrier frequency, which determine the half width v /
         lambda of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
-    data_bits, codeword_bits: The bits of a codeword, which carries one IP packet. Their quotient is the mother code's
-        rate.
+    data_bits, codeword_bits: The number of data bits in a codeword, and of all its bits. A codeword carries one IP
+        packet. Their quotient is the mother code's rate.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio: The threshold is the mutual information per data bit that a

@@ -18,8 +18,8 @@ _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """The first sentence of the comment is looked for within this number of characters from the beginning of the file."""
 _LEAST_ABOUT = 40
-"""The least length of the first sentence's part before a colon that describes the example alone. With a shorter part,
-the whole first sentence describes the example."""
+"""The least length of the first sentence's part before a colon that describes the example alone. If this part is
+shorter, the whole first sentence describes the example."""
 
 
 @dataclass(frozen=True)

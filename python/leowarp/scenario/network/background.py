@@ -38,7 +38,7 @@ class RateKeys(QueueKeys):
 
 
 SMALLEST_LEFT_BPS = 8000
-"""The smallest rate that background traffic must leave, equal to the smallest rate of a link."""
+"""The rate in bit/s that background traffic must leave at least. It is also the smallest rate of a link."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:

@@ -21,9 +21,9 @@ class Cures:
         last packet by the old link. The buffer's size is in bytes of frames with the link's overhead, per direction of
         a link. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
-        hosts. `notify_delay_ns` is the notice's delay after the change, or before it if negative. `notify_loss_ratio`
-        is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean time between two false notices to
-        a host. None means no false notices.
+        hosts. A notice is sent `notify_delay_ns` after the change. If the value is negative, the notice is sent before
+        the change. `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean
+        time between two false notices to a host. None means no false notices.
     """
 
     move_queue: str = word(
@@ -263,7 +263,8 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that waiting packets can be moved from a queue. This needs leolink, a FIFO and static neighbours."""
+    """Check that the links allow a cure to move packets out of a queue. This needs leolink, a FIFO and static
+    neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

@@ -141,7 +141,7 @@ class Flow:
 
     @property
     def is_mptcp(self) -> bool:
-        """Whether the flow is a connection of Multipath TCP or one of its further subflows."""
+        """Whether the flow is a Multipath TCP connection, or an additional subflow of one."""
         return self.protocol == "mptcp"
 
     @property

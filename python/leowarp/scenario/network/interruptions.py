@@ -12,7 +12,7 @@ from leowarp.scenario.text.problems import Problems
 
 
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
-    """Check gaps and acquisitions, alone and with the routing keys.
+    """Check the keys for gaps and acquisitions, and their combination with the routing keys.
 
     tables: All sections, decoded and completed.
     is_any_cure: Whether ``[cures]`` switches any cure on.

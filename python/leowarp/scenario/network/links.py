@@ -22,8 +22,8 @@ SKY_KEYS = ("geostationary_separation", "obstructions")
 may use."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""The keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains
-them only if there are such links."""
+"""The keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan without
+such links has none of these keys."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,8 +88,8 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 def is_per_host(name: str) -> bool:
     """Return whether Linux 6.12 has this sysctl per network namespace (tables of net/core and of net/ipv4).
 
-    Names under `net.` are per namespace, except those in the lists below. All other names are sysctls of the whole
-    guest.
+    A name under `net.` belongs to a namespace unless one of the lists below contains it. All other names are sysctls of
+    the whole guest.
 
     >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")
     (True, False)

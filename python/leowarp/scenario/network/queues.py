@@ -182,8 +182,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Set whether the discipline marks packets. cake always does, a fifo never does, and the key `ecn` decides for
-    others."""
+    """Decide whether the discipline marks packets. cake always does, and a fifo never does. For others, the key `ecn`
+    decides."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:

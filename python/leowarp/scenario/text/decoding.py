@@ -2,8 +2,8 @@
 """The step from a section's nodes to the values of its keys. It checks units, words and ranges. Rules that concern
 several sections are checked later.
 
-A wrong value is reported and left out of the result, so that one pass finds all mistakes. `Section.nodes` contains a
-key with a wrong value, but not a missing key.
+A wrong value is reported and left out of the result, so that one pass finds all mistakes. `Section.nodes` contains keys
+with wrong values, too, but no missing keys.
 """
 
 from __future__ import annotations

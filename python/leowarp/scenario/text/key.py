@@ -86,8 +86,7 @@ def quantity(
         a preset, the gazetteer or the user.
     none: The word for which the plan's value is None.
     required: Whether a section without the key is a mistake. A required key has no default.
-    Returns: A dataclass field. The type is Any, so that a class body may annotate the field with the type of its
-        values.
+    Returns: A dataclass field. The declared type is Any, so a class body can annotate the field with its real type.
     """
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)

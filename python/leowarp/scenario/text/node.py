@@ -28,7 +28,8 @@ class Node:
         """Return the node at a path of keys, or None if there is none.
 
         *path: The keys of nested tables. The path cannot go through lists.
-        Returns: None if a key is missing, or if the path meets a list or a scalar. The decoder reports that wrong type.
+        Returns: The node. The result is None if a key is missing, or if the path leads through a list or a scalar. The
+            decoder reports that wrong type.
         """
         node: Node | None = self
         for part in path:

@@ -2,8 +2,9 @@
 """The flows that ``[traffic]`` describes. They are sampled once, when a plan is made, from random streams that follow
 from the run's seed.
 
-Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls leaves the
-others unchanged. Uniform numbers are converted with closed formulas, which are equal in every version of numpy.
+Arrivals, pairs, sizes and congestion controls have separate streams. If the mix of congestion controls changes,
+arrivals, pairs and sizes stay the same. Uniform numbers are converted with closed formulas, which are equal in every
+version of numpy.
 """
 
 from __future__ import annotations

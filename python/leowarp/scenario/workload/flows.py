@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of `[[flows]]`: which keys each kind of flow has, which keys exclude each other, and when a flow may run.
 
-Keys that a kind of flow does not have are None, so that no later code takes their default for a user's value.
+If a kind of flow does not have a key, the key is None. Otherwise, later code could mistake its default for a user's
+value.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 
 
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in keys that follow from a flow's kind and from the run. Every broken rule goes to `problems`.
+    """Fill in keys that follow from a flow's kind and from the run. Each violated rule is added to `problems`.
 
     draft: The scenario. Its stations must be complete, because a flow's ends are looked up among them.
     document: The root table of the text. Messages about missing flows name its line.

@@ -31,7 +31,7 @@ KEYS_OF_CONNECTION = {
 
 
 def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
-    """Return each station that is a further interface, with the station of its host.
+    """Return a dict from each station that is only an additional interface to the station of its host.
 
     flows: The flows of a plan.
 

@@ -15,7 +15,7 @@ from leowarp.study.statistics import Middle
 
 
 def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: str, up: str, *, joined: bool) -> str:
-    """Return a chart as an `<svg>` element, or "" if there are no values or too many lines for the colours.
+    """Return a chart as an `<svg>` element. The result is "" if there are no values, or more lines than colours.
 
     places: The values of the parameter, in their order on the horizontal axis.
     lines: The values by name of the line, with one list of values per position in `places`.

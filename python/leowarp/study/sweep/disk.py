@@ -61,7 +61,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory survive a power cut, with fsync(2) on the directory itself."""
+    """Sync a directory with fsync(2), so that the names of its files survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -124,7 +124,7 @@ class AppendedFile:
     def append(self, content: bytes) -> None:
         """Append `content`. If the write fails, truncate the file to its previous size and raise OSError.
 
-        Ctrl-C may leave a part of `content` in the file, which the next call overwrites.
+        After Ctrl-C, the file may contain a part of `content`. The next call overwrites this part.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:

@@ -75,8 +75,8 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """The rate and cost of the runs that were made recently. Runs of earlier starts are not included, because earlier
-    starts may have had other workers."""
+    """The rate and cost of the runs that were made recently. Only runs of this start count, because earlier starts may
+    have had other workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])

@@ -236,7 +236,7 @@ def _started(
 ) -> StudyResult:
     """Start a study with planned runs, with or without a study file.
 
-    The user is asked about code before anything is written, so a rejected study leaves no files.
+    Questions about untrusted code come before anything is written. If the user says no, no files are left behind.
     """
     # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)

@@ -37,8 +37,8 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: The directory that the study would use. Runs whose results are in the directory count as made. The default is
-        `studies/<name>`.
+    out: The directory that the study would use. If the directory has a run's results, the run counts as made. The
+        default is `studies/<name>`.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
@@ -87,7 +87,7 @@ def guessed_cpu_s(plan: Plan) -> float:
 
 
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
-    """Return the CPU seconds of each stored run by the hash of its plan. None means unknown.
+    """Return a dict from the hash of a stored run's plan to the run's CPU seconds. None means unknown.
 
     Rows in the journal are included, because a study may be running in the directory. Rows of runs that are no longer
     in the study are left out.

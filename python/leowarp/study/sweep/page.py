@@ -37,8 +37,8 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page of a study.
 
-    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. The page
-    includes runs of earlier starts.
+    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. It also shows
+    runs that earlier starts of the study made.
 
     runs: The runs of the study.
     table: The rows of the runs that have a result.

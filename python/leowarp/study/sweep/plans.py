@@ -36,7 +36,7 @@ class StudyRun:
     """A run of a study with its identity.
 
     The run id is the sha256 of `plan_sha256, kernel_sha256, agent_sha256, leowarp_version`, joined by newlines, and
-    shortened to 64 bits. Among a million runs, the probability of two equal ids is 3e-8.
+    shortened to 64 bits. With a million runs, two ids are equal with a probability of 3e-8.
 
     run_id: The 16 hexadecimal digits derived from the plan, the kernel, the agent and leowarp's version.
     number: The position in the study.
@@ -217,7 +217,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 
     Raises TraceError if the text of the run's plan is not a valid plan.
     Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. Each piece of code is marked as named by `plans.parquet`, so that `trust` asks the user first.
+        kernel. All of it is marked as named by `plans.parquet`, so `trust` asks the user before it runs.
     """
     path = _path(folder)
     try:

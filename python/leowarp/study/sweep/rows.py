@@ -31,7 +31,7 @@ _LEFT_OUT = ("name", "flow")
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
 """A pattern of scalars that count per category. For example, `drops_by_cause_pkts` has the `what` "drops" and the
-`unit` "_pkts". The keys of its value are the causes."""
+`unit` "_pkts". Its value is a dict from cause to count."""
 
 
 @dataclass(frozen=True)

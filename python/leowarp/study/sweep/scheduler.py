@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workers of a Dask scheduler: on other machines, under Slurm, or on any machine that runs `dask worker`.
+"""Runs batches on the workers of a Dask scheduler. The workers may be on other machines, under Slurm, or wherever `dask
+worker` runs.
 
 Each batch is a Dask task. If a worker is lost, Dask gives its batch to another worker. Dask gives up on a batch that
 has lost more than `allowed-failures` workers (default 3). Batches and results are sent as plain dictionaries of text.

@@ -28,7 +28,7 @@ MOST_HOST_ERRORS = 3
 machine is at fault, and not the runs."""
 
 WAIT_S = 1.0
-"""The time in s for which the session waits for workers between two updates of the progress."""
+"""The time in s for which the session waits for workers before it updates the progress again."""
 RUNS = "runs"
 """The folder of the run directories that are stored. Each run directory is named by its run id."""
 
@@ -39,7 +39,7 @@ class Task:
 
     name: The name of the study, which the display shows.
     runs: The requested runs, with or without a stored row.
-    keep: The complete run directories to store: none, failed, or all.
+    keep: The runs whose complete directories are stored: none, failed, or all.
     """
 
     name: str
@@ -70,8 +70,8 @@ class _UnderWay:
 class Workers(Protocol):
     """The workers that make runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
-    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns one
-    `RunMade` event per run, and one `BatchEnded` event after them. Workers never write results into the store.
+    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns a
+    `RunMade` event for each run, and then one `BatchEnded` event. Workers never write results into the store.
     """
 
     @property
@@ -216,8 +216,8 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
-        """Return the rows to store at the end of a batch. Runs without a result are repeated alone, unless the batch
-        had only one run.
+        """Return the rows to store at the end of a batch. A run without a result is repeated in a batch of its own,
+        unless its batch had only one run.
 
         If the batch ended without an error and without a lost worker, a run without a result indicates a bug.
         """

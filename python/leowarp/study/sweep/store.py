@@ -35,9 +35,9 @@ JOURNAL = "journal.jsonl"
 """The file with the rows that are not yet in a Parquet file. Each line is a JSON object."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""The limits at which rows move into a Parquet file: `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last move. More
-frequent moves would take more time in total, because each Parquet file needs a sync. Less frequent moves would slow
-down status commands, because they read the complete journal each time."""
+"""The limits of the journal. Rows move to a Parquet file after `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last
+move. More frequent moves would take more time in total, because each Parquet file needs a sync. Less frequent moves
+would slow down status commands, because they read the complete journal each time."""
 
 MOST_FILES = 200
 """While the study runs, the files are merged if there are more than this number. At the end of the study, the files are
@@ -382,8 +382,8 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """Return the table with the study's current numbers and parameters (see `Store.align`). A row whose run is no
-    longer in the study keeps its number and parameters."""
+    """Return the table with the study's current numbers and parameters (see `Store.align`). If a run is no longer in
+    the study, its row keeps the old number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]

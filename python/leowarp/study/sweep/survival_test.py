@@ -39,8 +39,7 @@ class Study:
         self._flush_rows, self._exchange = flush_rows, exchange
 
     def start(self, at=10**9, when="after"):
-        """Start the study, and return its result, or None if it was killed. The second value is true if the kill came
-        after the end of the study."""
+        """Start the study, and return its result, or None if it was killed."""
         before = rows_on_disk(self.out)
         workers = InProcess()
         with pytest.MonkeyPatch.context() as patch:

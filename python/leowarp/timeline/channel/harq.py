@@ -8,9 +8,9 @@ codeword when the sum of the information reaches the threshold, which is `thresh
 bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions` times. If
 the sum is below the threshold even after the last transmission, the packet is lost.
 
-- `incremental` (type II): every transmission sends new bits, and their information adds up. `Harq.rule` says how the
-  receiver determines the number of new bits. After the whole codeword has been sent, there are no new bits, so the
-  receiver gives up.
+- `incremental` (type II): every transmission sends new bits, and the receiver adds up their information. `Harq.rule`
+  says how the receiver determines the number of new bits. After the whole codeword has been sent, there are no new
+  bits, so the receiver gives up.
 - `chase` (type I with combining): every transmission repeats the bits of the first one, and their signal-to-noise
   ratios add up (maximum ratio combining).
 
@@ -40,7 +40,7 @@ THRESHOLDS = ("constant", "by-rate")
 CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
 """The accumulated information per data bit at which half of the codewords decode, by code rate. The code rate is data
-bits per sent bit. The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states,
+bits per sent bit. The values come from a Monte Carlo simulation of the CCSDS 131.0-B turbo code: 8,920 bits, 16 states,
 10 log-MAP iterations, parity bits in random order. The simulation used QPSK and white noise, with 80 to 250 codewords
 per point. For a failure rate of 1 in 10 instead of one half, the values would be higher by 0.01 to 0.03."""
 
@@ -56,8 +56,8 @@ class Harq:
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
     data_bits, codeword_bits: The number of data bits in a codeword, and the number of bits after they are encoded with
         the mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
-    rate_bps: The data bits per second without retransmissions. The default of 40 Mbit/s is the link's rate without
-        failures in the study that design/lms-harq.md reproduces.
+    rate_bps: The data bits per second without retransmissions. The default of 40 Mbit/s comes from the study that
+        design/lms-harq.md reproduces.
     retransmissions: The maximum number of retransmissions of a codeword.
     first_delay_ns, retransmission_delay_ns: The time from the start of the first transmission until it is decoded, and
         the time from the start of one transmission to the start of the next.
@@ -205,7 +205,7 @@ class Outcomes:
 
     def decoded_shares(self, most: int) -> list[float]:
         """For each number of retransmissions from 0 to `most`, return the share of all codewords that were decoded
-        after it. With `loss_ratio`, the shares sum to 1."""
+        after it. Together with `loss_ratio`, they sum to 1."""
         counts = np.bincount(self.retransmissions[~self.lost], minlength=most + 1)
         return (counts / len(self.lost)).tolist()
 
@@ -292,15 +292,16 @@ class _Looks:
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of the function `what` over one transmission of each codeword in `who`. The transmission has
-        `bits` bits at the symbol rate of first transmissions."""
+        """Return, for each codeword in `who`, the mean of the function `what` during one of its transmissions. The
+        transmission has `bits` bits at the symbol rate of first transmissions."""
         # Positions are floats in units of samples, because a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
 
 
 class _Mean:
-    """The means over intervals of a function that is linear between the samples. Positions are in units of samples."""
+    """Computes means of a function over intervals. The function is linear between its samples. Positions are in units
+    of samples."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
@@ -314,7 +315,7 @@ class _Mean:
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integral from the first sample to each position."""
+        """Return the integral of the values from the first sample to each position in `place`."""
         k = np.minimum(place.astype(np.intp), len(self._values) - 2)
         f = place - k
         here = self._values[k]

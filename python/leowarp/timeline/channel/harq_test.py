@@ -175,8 +175,8 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
-"""The bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. For the
-upper bound, the whole codeword with all its transmissions is in one fade. For the lower bound, the codeword is sent
+"""The bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. The
+upper bound assumes that a single fade covers all transmissions of a codeword. For the lower bound, the codeword is sent
 twice as a whole in two independent fades, so the lower bound is the square of the upper one. The values are from an
 independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. Real fading during the 60 ms of a
 codeword gives a loss ratio between the two bounds."""

@@ -57,13 +57,13 @@ class LandMobile:
     speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, as of a car on a road
         between trees.
     carrier_hz: The carrier frequency. The default is 2.2 GHz, the band in which the tables were measured.
-    correlation_m, transition_m: The correlation distance of the direct signal, and the length of the slope between
+    correlation_m, transition_m: The correlation distance of the direct signal. The length of the slope between two
         states.
     frames: "common" or "by-state". The length of a step of the Markov chain. `common`: the step has the same length in
         every state. This length is the mean of the states' shortest lengths, weighted by the states' shares. With steps
         of equal length, the states' shares of the distance equal the chain's stationary distribution. The published
-        shares equal this distribution, too. `by-state`: the step in each state is the state's own shortest length. This
-        changes the states' shares of the distance.
+        shares equal this distribution, too. `by-state`: the step length of each state is the shortest length of this
+        state. This changes the states' shares of the distance.
     frame_m: The length of a step. With `common`, this length replaces the weighted mean of the states' shortest
         lengths.
     samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter, it is the

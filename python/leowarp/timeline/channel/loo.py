@@ -45,8 +45,9 @@ class Loo:
     def share_below(self, level_db: ArrayLike) -> NDArray[np.float64]:
         """Return P(power <= level), in the shape of `level_db`.
 
-        Given z, the power is a non-central chi-squared variable with two degrees of freedom. The mean over z is
-        computed by the trapezoidal rule over +-8 standard deviations, which converges exponentially for a Gaussian.
+        For a fixed direct signal z, the power is a non-central chi-squared variable with two degrees of freedom. The
+        mean over z is computed by the trapezoidal rule over +-8 standard deviations, which converges exponentially for
+        a Gaussian.
         """
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance

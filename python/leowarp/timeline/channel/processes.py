@@ -67,8 +67,8 @@ class Blend:
     """A parameter of the states as a function of distance. At a change of state, the parameter jumps if `width_m` is 0.
     Otherwise, it changes linearly over the length `width_m`.
 
-    If `width_m` is not 0, the value is the running mean over a window of length `width_m`. Half of a slope lies on each
-    side of a change of state. A state shorter than the window blends with both neighbours.
+    If `width_m` is not 0, the value is the running mean over a window of length `width_m`. The middle of a slope is at
+    the change of state. A state shorter than the window blends with both neighbours.
     """
 
     def __init__(self, values: NDArray[np.float64], starts_m: NDArray[np.float64], width_m: float) -> None:
@@ -91,7 +91,7 @@ class Blend:
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integral of the unsmoothed values from the first knot to each position."""
+        """Return the integral of the values before smoothing, from the first knot to each position."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
         return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
 

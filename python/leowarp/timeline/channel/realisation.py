@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One realisation of the link to a terminal: power, codewords, their outcomes, and the timeline's rows."""
+"""One random realisation of the link to a terminal. It has the power over time, the outcomes of all codewords, and the
+rows for the timeline."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 
 CODEWORDS_MAX = 100_000_000
-"""100 million codewords are 6 h at 40 Mbit/s, and take some 3 GB of memory. A run that needs more codewords probably
-has a typing error in the rate or in the number of data bits."""
+"""100 million codewords are 6 h at 40 Mbit/s, and take some 3 GB of memory. If a run needs more codewords, its rate or
+number of data bits is probably mistyped."""
 
 CAPACITY_WINDOW_NS = 100_000_000
 """The length of a window of `Realisation.shared_bps`. The window is longer than the time from a codeword's first

@@ -119,7 +119,8 @@ def _autocorrelation(power: PowerSeries) -> list[Row]:
 
 
 def lags_of(power: PowerSeries) -> NDArray[np.int64]:
-    """Return lags in samples, from 1 to a tenth of the series, with `LAGS_PER_DECADE` lags per decade."""
+    """Return the lags for an autocorrelation, in samples. They reach from 1 to a tenth of the series, with about
+    `LAGS_PER_DECADE` per decade."""
     most = max(1, len(power.level_db) // 10)
     return np.unique(
         np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)

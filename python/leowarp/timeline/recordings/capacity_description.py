@@ -113,8 +113,8 @@ def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """Return the quantiles of the values in `of`, which have the weights `weight`. The keys of the result are the
-    shares in `QUANTILES`. The result is empty if the total weight is 0."""
+    """Return weighted quantiles of the values in `of`. `weight` has the weight of each value. The keys of the result
+    are the shares in `QUANTILES`. The result is empty if the total weight is 0."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

@@ -51,7 +51,7 @@ class Loss:
     over_time_ratio, over_time_up_ratio: The mean loss ratio of a table over the time with a connection.
         `over_time_up_ratio` is the ratio of the uplink, for round trips whose directions have different loss ratios.
         None means a measurement without loss ratios.
-    certain: The stretches in which every packet is lost, for a table with loss ratios. `lost` is then 0.
+    certain: For a table with loss ratios, the stretches in which every packet is lost. `lost` is then 0.
     """
 
     sent: int
@@ -100,7 +100,7 @@ def loss_of(
     measurement: The measurement to which the series belongs.
     name: The name of the series. Tools report the direction of a loss only for round trips.
     schedule: The schedule of reconfigurations. None means that there is none.
-    rows: The rows of the table, if `series` consists of probes that were computed from a table.
+    rows: The table's rows, if the probes in `series` were computed from a table.
     """
     rows = series if rows is None else rows
     lost = series.lost
@@ -129,7 +129,7 @@ def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | Non
     """Return the mean loss ratio, weighted by the length of each row. None means that the table has no loss ratios.
 
     loss_ratio: float64 array, shape as `series`, or None
-    end_ns: The end of the last row. If None, the last row has the weight 0.
+    end_ns: The end of the last row. If it is None, the last row does not count.
     """
     if loss_ratio is None:
         return None

@@ -81,8 +81,8 @@ class Capacity:
     t_ns: int64 array of shape (n,). The times strictly increase, and each row holds until the next.
     rate_bps: int64 array of shape (n,). The bits of IP packets per second. -1 means no rate limit.
     end_ns: The end of the last row.
-    opportunities: Whether the rows come from a packet trace (Mahimahi). In a packet trace, a row with rate 0 is either
-        the spacing between two packets or a gap.
+    opportunities: Whether the rows were computed from a packet trace (Mahimahi). In a packet trace, a row with rate 0
+        is either the spacing between two packets or a gap.
     notes: Remarks about the data that the reader of the file left out.
     """
 
@@ -115,7 +115,8 @@ class ClockStep:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Transfer:
-    """The results of a TCP transfer per interval. nan means that the tool does not report a value.
+    """The results of a TCP transfer, one value per interval of the tool. nan means that the tool does not report a
+    value.
 
     t_ns, length_ns: int64 arrays of shape (n,). The beginning and length of each interval.
     way: down or up.
@@ -151,14 +152,14 @@ class Measurement:
         `round_trip`. If it is given, `round_trip.loss_ratio` is the loss ratio of the downlink.
     probe_bytes: The IP length of the probes.
     probes: True if each sample is a probe, so that nothing is known between two samples. False if the samples are rows
-        of a table, in which each row holds until the next one.
+        of a table. A row is valid until the next row.
     end_ns: The end of a table's last row, if known.
     wall_ns: The wall-clock time at time 0 of the measurement, in ns since 1970 (UTC).
     transfer: iperf3's results. They show the throughput of one flow, and not the capacity of the path.
     duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. The sending times on a clock that was never set back, in the shape of `round_trip`.
-        None means that the series' own clock was never set back.
+    steady_ns: int64 array or None. The sending times after undoing the backward adjustments of the clock, in the shape
+        of `round_trip`. None means that the series' own clock was never set back.
     transfer_back: The downlink part of a transfer in both directions. `transfer` is then the uplink part.
     skipped: The parts of the file that could not be read, with counts and reasons.
     longest_step_ns: The longest step between rows of the whole table, if only a part of it was read. None means that
@@ -206,8 +207,8 @@ class Measurement:
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """Return a copy in which the sending times of probes replace the arrival times of replies. ``ping -D`` prints
-        the time of the reply. The sending time is the time of the reply minus the round trip.
+        """Return a copy in which each probe has its sending time instead of the arrival time of its reply. ``ping -D``
+        prints the time of the reply. The sending time is the time of the reply minus the round trip.
 
         A probe is left out if its computed sending time is not later than the previous probe's. A few probes can be
         left out because the clock was read late.

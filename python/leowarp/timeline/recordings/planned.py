@@ -147,7 +147,7 @@ def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
 
 
 def _constant(rate_bps: int) -> Capacity:
-    """Return a constant rate that holds at any time."""
+    """Return a capacity with the same rate at all times."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
 
 

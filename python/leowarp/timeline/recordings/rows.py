@@ -3,8 +3,8 @@
 ``[measured]``.
 
 The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
-gaps. Later steps resample and interpolate the rows, and shift the rows of the return direction by the forward delay.
-Nothing is added to the measurement unless a key requests it.
+gaps. After these steps, the rows are resampled and interpolated. The rows of the return direction are also shifted by
+the forward delay. Nothing is added to the measurement unless a key requests it.
 
 A probe sent at t enters the forward direction at t. The reply enters the return direction when the probe has arrived,
 at t plus the forward delay of this probe. The forward part of a round trip is therefore placed at the first time, and
@@ -69,7 +69,7 @@ def channel_rows(
     """Return the rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
     keys: The scenario's section, with the treatment of round trips, losses and gaps.
-    begin_ns, end_ns: The limits of the stretch on the measurement's clock.
+    begin_ns, end_ns: The begin and the end of the stretch, on the measurement's clock.
     down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
         first.
     Raises ScenarioError if the stretch contains a gap and the keys make gaps an error, if a direction has no data, or
@@ -197,7 +197,7 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 
 
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
-    """Return the direction as rows. The time of a row is the time from which it holds.
+    """Return the direction as rows. A row is valid from its time on.
 
     forward: _Way. The direction in which the probes travel before they enter `way`. None means that probes are sent in
         the direction `way`.
@@ -319,8 +319,9 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
 
 
 def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
-    """Insert rows `step_ns` apart, on a line between successive samples, where `straight` is true. A lost sample, and a
-    sample at which the connection ends, keep their delay until the next sample."""
+    """Insert rows every `step_ns` after each sample where `straight` is true. Their delays lie on a straight line to
+    the next sample. A lost sample, and a sample at which the connection ends, keep their delay until the next
+    sample."""
     length_ns = np.diff(way.t_ns)
     # The delay of a lost probe was not measured, so no line starts or ends there.
     drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)

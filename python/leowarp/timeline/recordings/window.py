@@ -3,8 +3,8 @@
 needed row without reading all rows before it.
 
 Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. A
-mistake in a row is found only if the run reads the row. The search ends at anything unexpected, such as a time that is
-not a number. If the search ends early, the whole table is read, and its reader reports the mistake.
+mistake in a row remains unnoticed if the run does not read this row. The search ends at anything unexpected, such as a
+time that is not a number. If the search ends early, the whole table is read, and its reader reports the mistake.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MARGIN_NS = 120 * 10**9
 rows include all replies to the run's packets."""
 
 MEMORY_PER_BYTE = 25
-"""The memory per byte of a measurement's text, if the whole text is read. For example, 10^7 rows in 250 MB took 6.2
-GB."""
+"""The bytes of memory that a reader needs per byte of text if it reads a whole measurement. For example, 10^7 rows in
+250 MB took 6.2 GB."""
 
 LONGEST_LINE_BYTES = 1 << 20
 
@@ -162,8 +162,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """Return the offset of a row's first byte. The row is at or before a time, and at most `_STEP_BYTES` before the
-        last such row. If all rows are later than the time, the result is the offset of the first row."""
+        """Return the offset of a row's first byte. The row is not later than `t_ns`, and begins at most `_STEP_BYTES`
+        before the last such row. If all rows are later than the time, the result is the offset of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)

@@ -91,7 +91,7 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
-    """Return the cells of a column of rates, in Mbit/s: the rate in force at each time."""
+    """Return the cells of a rate column, in Mbit/s. A cell has the rate that is valid at its time."""
     place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
     return [
         "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)
@@ -122,7 +122,7 @@ def _any(flags: NDArray[np.bool_] | None) -> bool:
 
 
 def _decimal(value: int, places: int) -> str:
-    """Return an integer times 10^-places, without trailing zeros."""
+    """Return `value` divided by 10^`places` as decimal text, without trailing zeros."""
     whole, part = divmod(abs(value), 10**places)
     digits = f"{part:0{places}d}".rstrip("0")
     # The digits are computed from integers, so that reading the file gives the same value in ns.

@@ -77,7 +77,7 @@ MARKS_ONLY = "cubic_handover-marks"
 
 # Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
-    """Compare a CUBIC that reacts to marks but not to losses, over fq_codel, with plain CUBIC and with BBR.
+    """Compare three senders: a CUBIC over fq_codel that reacts to marks but not to losses, plain CUBIC, and BBR.
 
     Two other combinations are only listed. One combination is DCTCP over a queue that marks above 5 ms. The other is
     CUBIC that reacts to marks as in RFC 3168, over five queues. The senders of both combinations reduce the window at
@@ -160,7 +160,7 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """Compare a BBR version 3 that defers across reconfigurations with BBR version 1 and with unmodified version 3. The
+    """Compare three BBRs: a version 3 that defers across reconfigurations, version 1, and the unmodified version 3. The
     deferring version runs beside a CUBIC flow, and alone.
 
     Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by its goodput beside
@@ -215,7 +215,7 @@ def cubic_is_fairer(frames: Frames) -> Outcome:
 
 # Implements claim 3.30 of huston2024 (comments).
 def ecn_beats_sqm(frames: Frames) -> Outcome:
-    """Compare CUBIC over an fq_codel that marks (RFC 3168) with CUBIC over an fq_codel that drops, paired by seed.
+    """Compare two queues for CUBIC, paired by seed: one fq_codel marks packets (RFC 3168), the other drops them.
 
     The queue that drops represents smart queue management (SQM) for flows without ECN.
 

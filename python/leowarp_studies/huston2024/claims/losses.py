@@ -20,7 +20,7 @@ from leowarp_studies.huston2024.traces import CUT_WITHIN_NS, Trace
 from leowarp_studies.huston2024.words import GOODPUT, PAIRED, SESSION
 
 WITHIN_S = CUT_WITHIN_NS / 1e9
-"""The longest time in s between a loss and a cut that is attributed to it."""
+"""A cut is attributed to a loss if it follows within this time, in s."""
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
@@ -31,15 +31,15 @@ STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 STUDY_DROP_RATIO = 40 / 70
 """The goodput after a single loss divided by the goodput before it, in the study's figure 6."""
 SHORTEST_S = 2.0
-"""The minimum length in s of an interval between two cuts. An interval of 2 s has the four bins of half a second that a
-slope fit needs."""
+"""The minimum length in s of an interval between two cuts. A slope fit needs four bins of half a second, which is 2
+s."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
     """Return, for each isolated loss in `traces`, whether the sender cut its window within `WITHIN_S`.
 
-    A loss is isolated if it occurs on the link and away from reconfigurations, and if no other loss occurs within
-    `WITHIN_S`. A timeout is counted as a cut, because it also sets the slow-start threshold.
+    A loss is isolated if it occurs on the link, not near a reconfiguration, and no other loss occurs within `WITHIN_S`.
+    A timeout is counted as a cut, because it also sets the slow-start threshold.
     """
     found = []
     for trace in traces:
@@ -166,7 +166,7 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 
 def _drops_ratio(trace: Trace) -> list[float]:
-    """Return the goodput after each cut that follows a single lost packet, divided by goodput before the cut. The
+    """Return, for each cut after a single lost packet, the goodput after the cut divided by the goodput before it. The
     second before the cut is compared with the second that begins half a second after the cut.
 
     The two compared seconds do not contain the bin of the cut.
@@ -185,8 +185,8 @@ def _drops_ratio(trace: Trace) -> list[float]:
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
     """Measure CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
 
-    Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Both numbers
-        are medians over sessions, and the value of a session is a median, too.
+    Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Each session
+        gives a median, and both numbers are medians over the sessions.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])

@@ -27,7 +27,8 @@ Frames = Mapping[str, Any]
 SLOT_S = 15
 """The time in s between two reconfigurations according to the study."""
 STUDY_STEP_MS = 6.7
-"""The mean difference between successive RTTs within a slot, in ms, from the study's text about figure 5."""
+"""The mean difference in ms between an RTT and the next RTT of the same slot. The study's text about figure 5 states
+it."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
@@ -172,8 +173,8 @@ def latency_rises(frames: Frames) -> Outcome:
 def successive_differences(frames: Frames) -> Outcome:
     """Return the mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
-    The profile's jitter is a function of time instead of an independent random number per packet. The difference
-    between successive RTTs grows with the time between probes. One ping waits for each reply (one probe per round
+    The profile's jitter is a function of time instead of an independent random number per packet. Two successive RTTs
+    therefore differ more if there is more time between their probes. One ping waits for each reply (one probe per round
     trip). The other sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.

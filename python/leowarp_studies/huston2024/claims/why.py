@@ -41,9 +41,9 @@ def what_moves_it(frames: Frames) -> str:
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     """Compare BBR over paths on which capacity, base delay and jitter each vary or are constant.
 
-    If BBR used only the minimum RTT, jitter above the minimum would have no effect, and a step of the minimum would
-    change BBR's estimate. Both predictions are tested, because other explanations also predict that jitter has no
-    effect.
+    If BBR used only the minimum RTT, two predictions would follow. Jitter above the minimum has no effect, and a step
+    of the minimum changes BBR's estimate. Both predictions are tested, because other explanations also predict that
+    jitter has no effect.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -97,7 +97,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     Jitter does not change in steps at reconfigurations. For jitter, the larger of two median changes is used: the
     change from slot to slot, and the change within slots.
 
-    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`, which are median changes; 0.1 is 10 %.
+    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`. They are median changes as ratios, so 0.1
+        is 10 %.
     """
     by_condition: dict[str, list[Trace]] = frames["conditions"]
     jitter, base, still = (

@@ -82,8 +82,8 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Return the content of a study as TOML text. A study from Python stores this text beside its results, so that it
-    can be continued."""
+    """Return the content of a study as TOML text. A study that is started from Python stores this text beside its
+    results, so that it can be continued later."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 

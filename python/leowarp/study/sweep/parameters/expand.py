@@ -49,7 +49,7 @@ class Combination:
 
     values: The value of each parameter as in the study file, keyed by dotted key.
     columns: The value of each result column, keyed by column name (see `keys.columns_of`).
-    plan: The plan, with the scenario's own seed.
+    plan: The plan of the combination. Its seed is the scenario's seed.
     """
 
     values: Mapping[str, Any]
@@ -258,8 +258,8 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Raise an error if two files of the plans have the same name and different content. Plans contain file names
-    without folders, and the study's directory stores one copy per name."""
+    """Raise an error if two files of the plans have the same name and different content. The study's directory stores
+    one copy per file name, because plans name files without folders."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip
@@ -269,7 +269,8 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """Return one error that lists all mistakes. If a mistake is in a varied value, the error names the combination."""
+    """Return one error that lists all mistakes. If a mistake is in a value that the study varies, the error names the
+    combination of values."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))

@@ -205,7 +205,7 @@ class _Varied:
     Mistakes are added to `problems`, so that one error lists all of them. A parameter with a mistake is missing from
     `dimensions`.
 
-    dimensions: list of tuples of Parameter. Each key of `[parameters]` gives a dimension with one parameter. Each
+    dimensions: list of tuples of Parameter. Each key of `[parameters]` becomes a tuple with one parameter. Each
         `[[together]]` gives a dimension with several parameters.
     values: The plain values of the parameters in both sections, by key. `exclude` and `only` may contain no other
         values.
@@ -219,7 +219,7 @@ class _Varied:
         self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
-        """Read `[parameters]` and `[[together]]`. Parameters of `[[together]]` come second, so they vary faster."""
+        """Read `[parameters]` and `[[together]]`. The dimensions of `[[together]]` come last, so they vary fastest."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")

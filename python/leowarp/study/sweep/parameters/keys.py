@@ -68,13 +68,13 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """Return the columns of a parameter, with their values in one run. A quantity has two columns: a number in the
-    plan's unit, and a text.
+    """Return the columns of a parameter, with their values in one run. A quantity has one column with a number in the
+    plan's unit, and one column with a text.
 
     A count or a truth value has one column. A queue has three columns: `_pkts` and `_bytes`, one of which is null, and
         the text.
 
-    parts, label: The parts of the parameter's key, and its label.
+    parts, label: The parts of the parameter's dotted key, and the parameter's label.
     plan: The plan of the combination.
     value: The value as written in the study file.
     """

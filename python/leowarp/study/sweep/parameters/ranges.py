@@ -2,8 +2,8 @@
 """Make the values of a range of numbers, such as `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
 The values are evenly spaced on a linear or a logarithmic scale. Values that are stored in whole units (times in ns,
-rates in bit/s, sizes in bytes, counts) are rounded to the nearest integer, with ties to even. Both ends of the range
-are exact.
+rates in bit/s, sizes in bytes, counts) are rounded to the nearest integer, with ties to even. The first and the last
+value are exactly `from` and `to`.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Gue
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
     """Return round trips, or one-way delays, from numbers in columns.
 
-    columns: The names from `parsed_columns`. By default, three columns of which the second counts up are time,
-        sequence, round trip.
+    columns: The names from `parsed_columns`. Without names, three columns are time, sequence and round trip if the
+        second one counts up.
     Raises ScenarioError with file and line. If no columns were given and their meaning is not certain, the message
     contains the guess.
     """
@@ -340,8 +340,8 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """Return the unit of a column of delays. The unit follows from their median, because round trips of networks are
-    0.5 ms to 5 s."""
+    """Return the unit of a column of delays. The median of the delays decides, because round trips of networks take 0.5
+    ms to 5 s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 

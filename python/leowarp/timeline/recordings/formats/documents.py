@@ -51,7 +51,7 @@ def documents_of(
     path: The source of the text, for messages.
     tool: The name of the tool that writes such files.
     hint: Advice on how to write a readable file, for messages.
-    skips: The counter of parts that are not JSON.
+    skips: The object that counts the skipped parts of the text, which are not JSON.
     pairs: The function that builds an object from its key-value pairs. Two pairs may have the same key.
     Raises ScenarioError, with the line, if there is no JSON value.
     """

@@ -150,7 +150,8 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return an object within an object, or an empty one if it is missing. Older iperf3 versions omit some objects."""
+    """Return the JSON object at the key `name` of `of`. If it is missing, return an empty dict. Older iperf3 versions
+    omit some objects."""
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 

@@ -10,7 +10,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 
 VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt": 6e7}
-"""The fields of each interval that are read, each with the largest plausible value."""
+"""The fields that are read from each interval, with the largest plausible value of each field."""
 
 _MOST_S = 30 * 86_400
 _APART_RATIO = 0.02
@@ -40,7 +40,7 @@ class Interval:
 
     where: The name of the interval in messages.
     ways: The `VALUES` for ``up``, ``down`` or both, in the file's units. nan means that the file lacks the value.
-    moved_bytes: The payload in both directions. None means that a stream does not give it.
+    moved_bytes: The payload in both directions. None means that at least one stream does not report its bytes.
     sends: Whether the side that wrote the file is the sender.
     """
 

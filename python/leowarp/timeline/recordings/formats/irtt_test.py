@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""irtt's JSON as found in practice: round trips below 0, other clocks, damaged and missing entries."""
+"""Tests with irtt's JSON as it occurs in practice: round trips below 0, other clocks, and damaged or missing
+entries."""
 
 import json
 from pathlib import Path

@@ -2,8 +2,8 @@
 """Mahimahi's traces: one integer per line, which is the time in ms of an opportunity to deliver 1500 bytes.
 
 The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease. A time that is on several lines means
-several opportunities at this time. The last time in the file is the length of the trace. After the last time, Mahimahi
-starts again (here: ``repeat``), so opportunities at 0 coincide with opportunities at the last time.
+several opportunities at this time. The last time in the file is the length of the trace. Then Mahimahi starts the trace
+again (here: ``repeat``), so time 0 of a round is the last time of the round before.
 
 leowarp converts the opportunities at k ms into a rate in the millisecond before k. The link then has the time to send
 1500 bytes per opportunity, and delivers them by k ms, as in Mahimahi. Opportunities at 0 in the first round become a

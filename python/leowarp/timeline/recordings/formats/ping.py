@@ -192,8 +192,8 @@ def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) ->
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
-    """Return the runs. If only a few replies have no time stamp, these replies count as damaged lines whose beginning
-    is missing."""
+    """Return the runs. Replies without a time stamp are removed if they are rare. They are then damaged lines whose
+    beginning is missing."""
     replies = [reply for run in runs for reply in run.replies]
     rare = [reply for reply in replies if reply.printed_ns is None]
     if len(rare) * 10 > len(replies):

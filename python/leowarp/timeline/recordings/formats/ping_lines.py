@@ -67,7 +67,7 @@ class Reply:
     length_bytes: The length of the ICMP message.
     copy: Whether ping marks the reply as a duplicate.
     mark: ping's remarks about the reply, such as a bad checksum or another address.
-    prefix: The text before the reply, if it is not a time stamp of ping.
+    prefix: The text before the reply on its line, unless it is ping's own time stamp.
     at_most: Whether the printed round trip is an upper bound: `time<1 ms`.
     """
 
@@ -120,7 +120,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A line that reports that no reply came for a number, or that reports an error.
+    """A line of ping about a missing reply, or about an error.
 
     seq: The sequence number. None means that the line has no number.
     """
@@ -143,7 +143,8 @@ Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 
 
 def lines_of(text: str) -> list[tuple[str, Line]]:
-    """Return each non-blank line with its meaning. The meaning is None if the line says nothing about a reply.
+    """Return all lines except blank ones, each with its meaning. The meaning is None if the line says nothing about a
+    reply.
 
     If ping is killed while writing and started again, a line begins within a line. Both lines are in the result, with
     the same text.

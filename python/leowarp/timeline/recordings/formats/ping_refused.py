@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors for outputs of ping that cannot be read. Each error suggests a command."""
+"""The errors that are raised if ping's output cannot be read. Each error suggests a command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ANSWER = "look whether the host answers at all (ping HOST); a recording needs o
 
 
 def apart_hint(path: Path, line: int) -> str:
-    """Return the commands that move all lines from a given line on into a separate file."""
+    """Return commands that split the file in two. The second file begins with the line `line`."""
     return f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt"
 
 

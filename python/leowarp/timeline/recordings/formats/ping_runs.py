@@ -34,7 +34,7 @@ class Run:
     header: The first line of the output. None means that it is missing.
     replies: The replies in the order of their lines. Each reply has a round trip.
     without_time: The replies whose round trip is unreadable, each with the number of `replies` before it.
-    damaged: The lines that were replies but are damaged, each with the number of `replies` before it.
+    damaged: The damaged reply lines. Each line has a number, which counts the `replies` before the line.
     tally, spread: ping's statistics at the end.
     silent: The sequence numbers for which a line reports that no reply came.
     """
@@ -56,8 +56,8 @@ class Run:
         return min([*(reply.line for reply in self.replies), *unread])
 
     def without(self, places: set[int]) -> Run:
-        """Return a copy of the run in which the replies at `places` count as damaged lines. For the copy, it is unknown
-        what happened to the probes of these replies."""
+        """Return a copy of the run without the replies at the indexes `places`. Their lines count as damaged. For the
+        copy, it is unknown what happened to the probes of these replies."""
         if not places:
             return self
         kept = [place not in places for place in range(len(self.replies))]
@@ -189,8 +189,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """Return the reply's number without the 16-bit limit, for replies without time stamps. None means that the reply
-    belongs to another run."""
+    """Return the number that the reply would have if sequence numbers had no 16-bit limit. The reply has no time stamp.
+    None means that the reply belongs to another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:

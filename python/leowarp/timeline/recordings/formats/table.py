@@ -9,7 +9,7 @@ are comments.
 
 - Each row holds from its time until the time of the next row. The times must increase. If the first time is 1e9 or
 more, times are seconds since 1970, and the first time is the table's time 0.
-- ``down`` as delay means that there is no connection until the next row. The other cells of that row must be empty.
+- If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty.
   ``lost`` as delay means that the probe sent at that time was lost. Any other empty cell is an error, because a value
   for it would be a guess.
 - The rate ``unshaped`` means no rate limit. With rate 0, nothing is sent until the next row.
@@ -163,7 +163,8 @@ class _Table:
 
         without: bool array of shape (rows,). The rows in which the cell contains a word instead of a number, or
             nothing.
-        convert: The function that converts values from the column's unit. `_RANGES` has the function as a key.
+        convert: The function that converts values from the column's unit. `_RANGES` must contain this function as a
+            key.
         Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
@@ -191,7 +192,7 @@ class _Table:
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
     def check_cut(self, delay: str, cut: NDArray[np.bool_]) -> None:
-        """Check that all other cells are empty in rows without a connection."""
+        """Check that a row without a connection has no other values than its time and `delay`."""
         for place in np.flatnonzero(cut):
             for name, cells in self.columns.items():
                 if cells[place] and name not in ("t_s", delay):

@@ -4,8 +4,8 @@ summed over all its instants.
 
 Noise hides the exact time of a single step, but not the common offset of twenty steps. Around each instant, every sign
 gives a curve over the offset from the instant. The curve shows the change of the delay's level for steps, the increase
-of losses for losses, and the increase of the delays for spikes. The sum of the curves over all instants has its largest
-value at the right offset, provided that the period is right.
+of losses for losses, and the increase of the delays for spikes. The curves are added over all instants. If the period
+is right, the sum is largest at the right offset.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _through_beginnings(
 
 
 class _Samples:
-    """The probes, or groups of probes within 50 ms. ``apart_ns`` is the time between probes or groups."""
+    """The probes, or groups of probes within 50 ms. ``apart_ns`` is the time in ns between two probes, or between two
+    groups."""
 
     def __init__(self, series: Series) -> None:
         interval_ns = series.interval_ns or _SAMPLE_NS

@@ -4,11 +4,11 @@ hypothesis that no events follow a schedule.
 
 If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Because a is below 1,
-small shares are frequent. The likelihood ratio is averaged over a grid of q and a. This mean is the Bayes factor of one
-evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations, because it is unknown
-which sign a path shows. The Bayes factor can compare candidates with different periods, and candidates with different
-phases. Half of the true period scores lower because it has additional instants without events. Twice the true period
-scores lower because it misses half of the events.
+small shares are frequent. The likelihood ratio of the two hypotheses is averaged over a grid of q and a. This mean is
+the Bayes factor of one evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations,
+because it is unknown which sign a path shows. The Bayes factor can compare candidates with different periods, and
+candidates with different phases. A candidate with half of the true period scores lower, because half of its instants
+have no events. Twice the true period scores lower because it misses half of the events.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Ratios:
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
     def folded(self, period_s: float) -> NDArray[np.float64]:
-        """Return the sums of log likelihood ratios over the instants of a period, for each of `phases`.
+        """Return the log likelihood ratio, summed over the instants of a period, for each of `phases`.
 
         Returns: float64 array of shape (rows, models, phases). An instant after the end of the series adds 0.
         """

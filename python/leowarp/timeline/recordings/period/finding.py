@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schedule of reconfigurations of a path, found from the data alone, with its confidence and alternatives."""
+"""Finds a path's schedule of reconfigurations from a recording alone. The result has a confidence and the
+alternatives."""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
     events follow their schedule only if the adjustment is undone.
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Reconfigurations
-    distinguish a pause from a clock that was set. After a pause, reconfigurations follow the same schedule as before on
-    the same clock.
+    distinguish a pause from a clock that was set. If the recorder only paused, reconfigurations stay on the same
+    schedule and clock.
 
     series: A series of probes.
     Returns: The adjustments. The result is empty if there are more than three pauses, because recorders often pause,
@@ -141,8 +142,8 @@ def _refined(series: Series, found: Search) -> Schedule:
 
 def _late_ns(series: Series, signs: Signs) -> float:
     """Return the mean time in ns from an event to the middle of the bin that shows the event. The time counts as 0 if a
-    bin may have several probes. If a bin has at most one probe, the probe is at the bin's beginning. The event happened
-    between the previous probe and the bin's probe, on average half an interval before the bin's probe."""
+    bin may have several probes. If a bin has at most one probe, the probe is at the bin's beginning. On average, the
+    event happened half an interval before this probe, because it came between this probe and the previous one."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

@@ -2,9 +2,9 @@
 """Searches the signs for the period and phase of events on a path. The result includes the next best candidates.
 
 Candidates are the strongest lines in the spectra of the signs, fractions and multiples of these periods, and the known
-periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and a prior. The prior allows for
-the number of other candidates that the search could have found. If every second (third, fourth) instant of a period
-shows other signs than the instants in between, the true period is twice (three, four times) as long.
+periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and a prior. The prior is the
+candidate's share among all periods and phases that can be distinguished. Sometimes every n-th instant of a period shows
+other signs than the instants in between (n = 2, 3 or 4). The true period is then n times as long.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Search:
         that the sign supports no candidate.
     multiple: The best candidate's period is this multiple of the period with the largest factor, because the instants
         of the shorter period show different signs.
-    split_log_odds: The log odds of the decision for this multiple, which are infinite if `multiple` is 1.
+    split_log_odds: The log odds that `multiple` is right. They are infinite if `multiple` is 1.
     """
 
     signs: Signs
@@ -215,7 +215,7 @@ def _candidate(
 
     phases_s: float64 array of shape (phases,)
     factors: float64 array of shape (rows, phases). The log Bayes factors.
-    at: The index of the phase.
+    at: The index of the candidate's phase in `phases_s`.
     """
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
@@ -309,7 +309,8 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
 
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
     """Return a multiple of a candidate's period if the instants of the period show different signs. The result is
-    (candidate, multiple, log odds). Otherwise, the candidate is the input itself, with multiple 1."""
+    (candidate, multiple, log odds). If the signs do not differ, the candidate is the given one, and the multiple is
+    1."""
     choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times

@@ -4,8 +4,8 @@
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
 at other times, and are more frequent in some minutes than in others. The strength of a sign in a bin is therefore
 expressed as a score. The result is the share of scores that are at least as high, among the scores of the minute before
-and after. If no events follow a schedule, this share, taken at the schedule's instants, is uniform in (0, 1] for any
-kind of noise.
+and after. At the instants of a schedule, this share is uniform in (0, 1] if no events follow the schedule. This is true
+for any kind of noise.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Signs:
 def signs(series: Series) -> Signs | None:
     """Return the signs of a series of probes. None means that the series has fewer than two probes, or no reply.
 
-    Returns: Ten rows: six for steps (three windows, each at every bin and at its peaks), one for spikes, two for
-        losses, one for all of them together.
+    Returns: Ten rows of signs. Six are for steps (three windows, each at every bin and at its peaks), one for spikes,
+        two for losses, one for all signs together.
     """
     interval_ns = series.interval_ns
     if interval_ns is None or np.isnan(series.delay_ns).all():
@@ -89,8 +89,8 @@ def signs(series: Series) -> Signs | None:
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """The values in each bin: number of probes, number of losses, smallest and largest delay. Every array has shape
-    (bins,). The delays are nan if a bin has no reply."""
+    """Statistics of each bin: the number of probes, the number of losses, and the smallest and largest delay. Every
+    array has shape (bins,). The delays are nan if a bin has no reply."""
 
     bin_s: float
     sent: Scores
@@ -135,8 +135,8 @@ def _steps(bins: _Bins) -> list[Scores]:
 def clipped(of: Scores, width: int) -> Scores:
     """Return the values, with outliers above the surrounding median clipped, so that a mean can be computed.
 
-    A median would ignore outliers even without clipping. In normal noise, however, a median needs 1.57 times as many
-    samples as a mean for the same precision.
+    A median would ignore outliers even without clipping. For the same precision in normal noise, however, a median
+    needs 1.57 times as many samples as a mean.
 
     of: float64 array of shape (n,). nan: unknown.
     width: The width of the window for the median.

@@ -36,8 +36,8 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Return the runs of delays that are more than six standard deviations above their level. The standard deviation is
-    estimated from the median deviation, as for a normal distribution.
+    """Return the runs of delays that are more than six standard deviations above their level. It is computed from the
+    median deviation, as if delays were normally distributed.
 
     series: The probes, with at least eight replies.
     Returns: The spikes in chronological order.
