@@ -110,8 +110,8 @@ def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, di
 
 
 def table(costs: dict[str, dict[str, list[float]]]) -> list[str]:
-    """Return one row per kernel, with the smallest CPU time of its runs. A saving is 1 - (CPU time of the default
-    kernel) / (CPU time of the kernel without the override)."""
+    """Return one row for each kernel. It has the smallest CPU time of all runs with this kernel. A saving is 1 - (CPU
+    time of the default kernel) / (CPU time of the kernel without the override)."""
     lines = [f"| without | {' | '.join(costs)} |", "|---|" + "---:|" * len(costs)]
     names = next(iter(costs.values()))
     for name in names:

@@ -65,7 +65,7 @@ def run_command(kernel: Path, scenario: str | Path, until_s: float, out: Path) -
 
 
 def share_lines(kernel: Path, seconds: int) -> list[str]:
-    """Return the table lines with each part's share in the run Madrid-Tokyo."""
+    """Return the lines of a table that shows the share of each part in the run Madrid-Tokyo."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         found = samples(kernel, run_command(kernel, EXAMPLE, seconds, Path(scratch) / "run"))
     whole = sum(found.values())

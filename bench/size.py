@@ -8,9 +8,9 @@ The flows use CUBIC over Starlink's first shell, where all links have 100 Mbit/s
 has a flow from Madrid to Tokyo. Another has a flow for each pair of some cities. A short run is subtracted from a long
 run, to remove the cost of set-up. The result is the guest's processor time for each packet that a link delivers.
 Further cases show the causes of the cost. A flow over two links shows the cost of the hosts. A flow without packet
-truth shows the cost of the records. A flow with a tenth of the rate, and of the packets in flight, shows the cost of
-memory accesses. This flow also has a tenth of the samples, so that the number of samples per packet is the same. A
-second table shows the memory latency of this machine.
+truth shows the cost of the records. One flow has a tenth of the rate, and a tenth of the packets in flight. It shows
+the cost of memory accesses. This flow also has a tenth of the samples, so that the number of samples per packet is the
+same. A second table shows the memory latency of this machine.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
     python bench/versions.py OTHER --quick    one pair of shorter runs
 
 OTHER is the directory of another checkout, which has a `.venv` and a built kernel (`make kernel`). The two checkouts
-run in turn, each on one processor. The first checkout alternates, so that a growing or falling load favours neither.
+run in turn, each on one processor. The two checkouts take turns at going first, so that a growing or falling load
+favours neither.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ counted(lambda: made(plans))
 
 @dataclass(frozen=True)
 class Case:
-    """A case with a function that makes a run in a checkout's directory and returns its CPU seconds."""
+    """A case of the benchmark. Its function makes a run in the directory of a checkout, and returns the CPU seconds of
+    the run."""
 
     name: str
     cpu_s: Callable[[Path, Path], float]

@@ -36,7 +36,8 @@ SIGMA_S = 1e-3
 PROBES = 20
 
 SCALE = 8192
-"""The table entry of one sigma in tc and the kernel (NETEM_DIST_SCALE). Entries are 16 bits, so up to 4 sigma."""
+"""The number that means one sigma in the tables of tc and the kernel (NETEM_DIST_SCALE). Entries are 16 bits, so up to
+4 sigma."""
 
 Draw = Callable[[int, np.random.Generator], np.ndarray]
 
@@ -62,7 +63,8 @@ def as_int16(values: np.ndarray) -> np.ndarray:
 
 
 def quantiles(size: int) -> np.ndarray:
-    """Return an exponential table of `size` entries: the quantiles in the middle of each entry's share."""
+    """Return an exponential table with `size` entries. Each entry has an equal share of probability, and is the
+    quantile in the middle of its share."""
     return -np.log1p(-(np.arange(size) + 0.5) / size)
 
 

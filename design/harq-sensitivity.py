@@ -5,8 +5,8 @@
 
 The script prints the tables of design/lms-harq.md: residual loss and retransmissions with all defaults, and the loss
 with one assumption changed at a time. The channel is intermediate tree shadowing at 40 degrees with 7, 10 and 13 dB.
-Five seeds have 10 km each (600 s at 60 km/h) and 60,000 codewords per seed. `--json` prints only the first table, as
-means over the seeds.
+Five seeds have 10 km each (600 s at 60 km/h) and 60,000 codewords per seed. `--json` prints only the first table, with
+the means over the seeds.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def defaults() -> None:
 
 
 def defaults_as_json() -> str:
-    """Return the defaults' results by SNR as JSON: the share lost, and the shares that are decoded after 0 to 3
-    retransmissions. The JSON also has the least SNR at which a codeword can be decoded."""
+    """Return the results with all defaults as JSON, keyed by SNR. They are the lost share, and the shares that are
+    decoded after 0 to 3 retransmissions. The JSON also has the least SNR at which a codeword can be decoded."""
     by_snr: dict[str, object] = {}
     for snr_db in SNRS_DB:
         runs = found(DEFAULT, snr_db)

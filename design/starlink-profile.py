@@ -5,8 +5,8 @@
 
 The script prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no
 kernel). The script also prints how sensitive the results are to the steps of the jitter and to the model of a frame.
-`--guest` runs TCP over the profile with other isolated losses in the guest, 60 s each. `--json` prints only the first
-table, with the value of each seed.
+`--guest` runs TCP in the guest over the profile, for 60 s with each of several rates of isolated loss. `--json` prints
+only the first table, with the value of each seed.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def shell(name, without=""):
 
 
 def structure_sha256(text, name):
-    """sha256 of a structure's definition, after comments are removed and each run of white space is replaced by one
+    """sha256 of the definition of a structure. Comments are removed first, and all successive white space becomes one
     blank. None if the text does not define the structure."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     found = re.search(rf"\bstruct\s+{re.escape(name)}\s*\{{", text)

@@ -97,7 +97,7 @@ class Citation:
 
     verb: {"Implements", "Tests"}
     key: (str, str, str). The clause's key (`Clause.key`).
-    source: The claim's place in the paper, if the citation gives one.
+    source: The place of the claim in the paper, if the citation states it.
     file, line: str, int. The place of the comment. Lines count from 1.
     item: The function, type or constant below or around the comment.
     """
@@ -169,7 +169,8 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Yield each citation of a source file. A faulty citation yields a text that describes the fault.
+    """Yield each citation of a source file. If a citation is faulty, the function yields a text that describes the
+    fault instead.
 
     text: The file's content.
     file: The path below the repository, for messages and the page.
@@ -287,7 +288,7 @@ def _wrong_sections(document: Document) -> Iterator[str]:
 
 
 def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
-    """Yield a clause's missing citations, and citations that exist although it has an exception."""
+    """Yield the citations that a clause lacks. If it has an exception, yield its existing citations instead."""
     if clause.kind not in NEEDS:
         yield f"{clause}: there is no kind {clause.kind!r}; the kinds are {', '.join(NEEDS)}"
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the records of direct forwarding and of the kernel's forwarding over random networks, byte by byte.
+"""Run random networks with direct forwarding and with the kernel's forwarding. Compare their records byte by byte.
 
     python tools/forwarding.py --networks 1000 --first 20000
     python tools/forwarding.py --networks 400 --first 30000 --duration 30

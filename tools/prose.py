@@ -172,7 +172,7 @@ def read(paths: list[str]) -> list[Sentence]:
 
 
 def share(found: list[Sentence]) -> float:
-    """Return the share of the sentences that break a rule without a reason, from 0 to 1."""
+    """Return the share of sentences that break a rule and have no reason for it, from 0 to 1."""
     return sum(bool(each.faults) and not each.has_reason for each in found) / max(len(found), 1)
 
 

@@ -157,7 +157,7 @@ def without_added(path: Path) -> bytes:
 
 
 def scalars(value: object, name: str):
-    """Yield each value (leaf) of a summary, except costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
+    """Yield each value of a summary that is not a cost, with its dotted name: ("summary.flows.0.late_pkts", "12").
 
     Values are JSON texts, whose floats have enough digits to be read back exactly.
     """
@@ -175,7 +175,7 @@ def scalars(value: object, name: str):
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
     """Yield one line for each file or scalar that differs, or that only one side has.
 
-    A new scalar with the value null is ignored. A new case takes one line.
+    A new scalar with the value null is ignored. A new case gives only one line.
     """
     for case in sorted(before.keys() | after.keys()):
         if case not in before or case not in after:

@@ -67,7 +67,7 @@ def one(folder: Path, pattern: str) -> Path:
 
 
 def seconds_of(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of a table, each with its second since 1970."""
+    """Return the rows of a table. Each has its time in whole seconds since 1970."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     named = "Timestamp" if "Timestamp" in rows[0] else "timestamp"
@@ -75,8 +75,8 @@ def seconds_of(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def recorded_slots(rows: list[tuple[int, dict[str, str]]]) -> dict[int, str]:
-    """Return the satellite of each slot, by the slot's start. Two satellites in a slot would be an error in the
-    recording."""
+    """Return a dict from the start of each slot to the satellite of this slot. Two satellites in a slot would be an
+    error in the recording."""
     named: dict[int, Counter[str]] = {}
     for second, row in rows:
         named.setdefault(second - (second - 12) % SLOT_S, Counter())[row["Connected_Satellite"]] += 1

@@ -45,7 +45,7 @@ class Outcome:
     repeats: The number of cases whose two runs gave the same bytes, and the number of all cases.
     as_default: The number of cases in which both runs gave the same bytes as the run of the default kernel.
     passed, skipped: The numbers of tests.
-    failed: The failed tests, each with the first line of its message.
+    failed: The tests that failed, as a dict from the name of a test to the first line of its message.
     """
 
     repeats: tuple[int, int]

@@ -39,7 +39,7 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar of a flow, with the tolerance for its difference between the two kernels.
+    """A scalar of a flow, and the largest difference that is allowed between the two kernels.
 
     scalar: The name of the scalar in the flow's part of summary.json.
     scale: The printed unit of the scalar, as a multiple of the scalar's own unit.

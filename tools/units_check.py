@@ -95,7 +95,7 @@ def power_of_ten(node: ast.AST) -> int | None:
 
 
 def is_plain_number(node: ast.AST) -> bool:
-    """Check whether a node is a factor without unit: a number, or a name that marks a ratio."""
+    """Check whether a node is a factor without a unit. Such factors are numbers, and names that mark a ratio."""
     match node:
         case ast.Constant(value=value):
             # 10 and 100 may be parts of a conversion, and large numbers are constants of nature, so only other numbers
@@ -297,7 +297,7 @@ def sources() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Check every file. Return exit status 1 if a file has a fault."""
+    """Check every file. Return 1 as the exit status if any file has a fault."""
     conversions = compared = wrong = 0
     for path in sources():
         faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))

@@ -14,7 +14,8 @@ _HINT = "ns-3 plays links with a FIFO of packets, one rate, no loss, in_flight =
 
 
 def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: int) -> str:
-    """Return the input of `path.cc`: a line for each node, link, rate, delay and route, and a line for the flow.
+    """Return the input of `path.cc`. It has a line for each node, link, rate, delay and route, and one line for the
+    flow.
 
     Each host is merged with the node at the other end of its wire, which has no rate and no delay. ns-3 simulates two
     hops less than leowarp for this reason.

@@ -40,8 +40,8 @@ class Outcome:
     """The result of one run.
 
     cpu_s: The processor time in s (user and system) of the process and of all processes for which it waited.
-    memory_bytes: The memory peak in bytes. For ns-3, this is the peak of its process. For leowarp, this is the sum of
-        the guest's peak and the largest other process's peak.
+    memory_bytes: The memory peak in bytes. For ns-3, this is the peak of its process. For leowarp, this is the guest's
+        peak plus the peak of the largest other process.
     numbers: The results, by the names in `COUNTED`. None means that the program does not report the result.
     series: The columns `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dumbbell as emulators build it: three network namespaces of this host, with netem, in real time.
+"""The dumbbell as emulators build it. It consists of three network namespaces of this host, with netem, in real time.
 
 Everything is inside the namespaces (user, network, mount, process ids) of one process without root rights. The host's
 own interfaces do not change, and the namespaces disappear with this process.

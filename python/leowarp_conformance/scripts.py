@@ -72,7 +72,7 @@ class ScriptSet:
 
     @property
     def name(self) -> str:
-        """Return the name of the set in messages."""
+        """Return the name that messages use for this set of scripts."""
         return f"{self.origin}, {self.ip}, {self.kernel}"
 
 

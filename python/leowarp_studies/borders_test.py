@@ -77,8 +77,8 @@ BEYOND = {
     "leowarp.trace.schema.hosts:CA_LOSS",
     "leowarp.trace.schema.packets:DIRECTIONS",
 }
-"""The names outside the interface that studies use. Names may only be removed from this list. If a study needs another
-name, add the name to `PUBLIC`."""
+"""The names that studies use although they are outside the public interface. Names may only be removed from this list.
+If a study needs another name, add the name to `PUBLIC`."""
 
 
 def used(text):

@@ -107,7 +107,7 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
 @pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
 def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
-    """The two agree packet by packet, even if packets are late beyond the threshold."""
+    """The library and the slow simulation agree packet by packet, even if packets are late beyond the threshold."""
     arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
     slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
     assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)

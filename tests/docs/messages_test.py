@@ -27,7 +27,7 @@ def texts(source: str) -> Iterator[str]:
 
 
 def unknown_options(text: str) -> list[str]:
-    """Return the options after each `leowarp VERB` in a text that the verb does not have."""
+    """Find each `leowarp VERB` in a text, and return the options after it that the verb does not have."""
     wrong = []
     for found in COMMAND.finditer(text):
         verb, named = VERBS, False

@@ -48,7 +48,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site without a run, so that no guest is needed."""
+    """The site without any run. Building it needs no guest."""
     out = tmp_path_factory.mktemp("site") / "site"
     subprocess.run([sys.executable, ROOT / "tools" / "site.py", "--out", out], check=True, cwd=ROOT)
     return out

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that each damaged plan, manifest and record file is read, or refused with one error that names the file."""
+"""Tests with damaged plan, manifest and record files. Each file is either read, or refused with one error that names
+it."""
 
 import contextlib
 import json

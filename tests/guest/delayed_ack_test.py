@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests from the packets at the hosts that receivers acknowledge as the plan says, and that packets have the plan's
-sizes. Further tests check that NewReno uses no SACK, and when NewReno retransmits."""
+"""Tests that receivers acknowledge as the plan says, and that packets have the sizes in the plan. The packets at the
+hosts show both. Further tests check that NewReno uses no SACK, and when NewReno retransmits."""
 
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that each probe is lost, held or late as a link's gap or acquisition time and the path imply."""
+"""Tests which probes are lost, held or late. The expected result follows from the link's gap or acquisition time, and
+from the path."""
 
 import numpy as np
 import pyarrow.parquet as pq

@@ -54,7 +54,7 @@ def run_of(
 
 
 def sending_ns(*lengths_bytes: int) -> float:
-    """Return the transmission time in ns of packets of these lengths at the bottleneck."""
+    """Return the time in ns that the bottleneck needs to send packets of these lengths."""
     return sum(lengths_bytes) * 8e9 / RATE_BPS
 
 
@@ -65,7 +65,7 @@ def answer_bytes(length: int) -> list[int]:
 
 
 def request_bytes(path: str) -> int:
-    """Return the length of the packet with a request to the host 10.1.0.2, which is B."""
+    """Return the length of a packet that requests `path` from the host B, which has the address 10.1.0.2."""
     return HEADERS_BYTES + len(f"GET {path} HTTP/1.1\r\nHost: 10.1.0.2\r\n\r\n")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests parameters of kernel modules: how they are set, and which of them are refused."""
+"""Tests how parameters of kernel modules are set, and which parameters are refused."""
 
 import dataclasses
 import re

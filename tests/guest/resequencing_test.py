@@ -25,7 +25,8 @@ pytestmark = pytest.mark.guest
 def resequenced(
     arrivals: Iterable[tuple[int, int]], delay_ns: int, may_wait: Set[int] | None = None
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """Return the times at which the packets 0, 1, ... are passed on, and the counts, computed from (arrival, number).
+    """Return the times at which the packets 0, 1, ... are passed on, and the counts. Both are computed from the pairs
+    (arrival, number).
 
     With the advanced algorithm, a packet waits for earlier packets only if it is on a new path (`may_wait`).
     """

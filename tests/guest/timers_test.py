@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests how the kernel's timer wheel, which is Linux's, rounds timers."""
+"""Tests how the timer wheel of the kernel rounds timers. It is Linux's own timer wheel."""
 
 import pytest
 

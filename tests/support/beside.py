@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import modules outside of packages: scripts that import each other from their directory, as in bench/."""
+"""Import modules that are in no package. They are scripts that import each other from their directory, as in bench/."""
 
 import importlib
 import sys

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def compiled(source: str, folder: Path) -> ctypes.CDLL:
-    """Compile a C source that includes a header of the guest, and return the compiled functions. `folder` gets the
+    """Compile a C source that includes a header from `guest/`, and return the compiled functions. `folder` gets the
     files of the compiler."""
     (folder / "arithmetic.c").write_text(source)
     library = folder / "arithmetic.so"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks, each made from its seed. Direct forwarding and the kernel's forwarding must give the same records of
-each network."""
+"""Random networks, each made from its seed. For each network, direct forwarding and the kernel's forwarding must give
+the same records."""
 
 import itertools
 from dataclasses import dataclass
@@ -166,7 +166,7 @@ def records(image: guest.GuestImage, network: Network, forwarding: str, director
 
 
 def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
-    """Return flows between random stations, of each kind whose packets the guest follows."""
+    """Return flows between random stations. There are flows of each kind whose packets the guest follows."""
     made: list[dict[str, object]] = []
     for _ in range(draw.integers(2, 7)):
         source, destination = draw.permutation(STATIONS)[:2].tolist()

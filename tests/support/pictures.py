@@ -18,7 +18,7 @@ from PIL import Image, ImageChops
 REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
 FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
-"""The factor by which a reviewed screenshot is smaller than the page, in width and height."""
+"""In width and height, a reviewed screenshot is smaller than the page by this factor."""
 COLOURS = 256
 """The number of colours in a stored screenshot. With the method "maximum coverage", the mean of each 8 x 8 square is
 off by at most 7 of 255. With "median cut", it is off by up to 46."""
@@ -89,7 +89,7 @@ def apart(one, other, grain):
 
 
 class Album:
-    """A set of reviewed screenshots, which are compared or replaced."""
+    """A set of reviewed screenshots. Tests compare new screenshots with them, or replace them."""
 
     def __init__(self, renews):
         self.renews = renews

@@ -32,7 +32,7 @@ def end_with_descendants(processes):
 
 @pytest.fixture
 def spawn():
-    """The function `subprocess.Popen`, with processes that end with the test."""
+    """A function like `subprocess.Popen`. Its processes end with the test."""
     processes = []
 
     def start(command, **options):

@@ -39,8 +39,8 @@ class Truth:
     obstructed_probes: The number of probes that were lost behind an obstacle.
     step_ns, noise_ns: The typical size of a step of the delay's level, and of the noise on the level.
     clock_steps: tuple of (int, int). The instant and size of each step by which the clock was set forward.
-    pauses, outages: tuple of (int, int). The start and length of each pause (nothing was sent) and of each outage
-        (everything was lost).
+    pauses, outages: tuple of (int, int). The start and length of each pause and of each outage. Nothing is sent in a
+        pause, and everything is lost in an outage.
     """
 
     kind: str
@@ -293,8 +293,8 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return a level that changes at the instants of a Poisson process. If `lost` is given, a spike and losses come
-    with each change of the level."""
+    """Return a delay level that changes at random times, the instants of a Poisson process. If `lost` is given, a spike
+    and losses come with each change of the level."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
     levels = dice.normal(0, step_ns, len(at_ns) + 1)

@@ -62,7 +62,8 @@ def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> An
 
 @dataclass(frozen=True)
 class Ways:
-    """The old and the new path of a change from the switching node on, as lists of (delay, transmission) in ns."""
+    """The old and the new path of a route change, as lists of nodes. Also the delay of each link, and the rate of
+    ground links."""
 
     before: list[str]
     after: list[str]
@@ -134,7 +135,7 @@ def carried(
 
 @dataclass(frozen=True)
 class Marked:
-    """The end marker in the model, and the packets that wait for it at the node where the paths meet."""
+    """Models the end marker, and the packets that wait for it at the node where the paths meet."""
 
     frame_bytes: int
     wait_ns: int
@@ -158,7 +159,8 @@ MARKER = 1 << 20
 def expected(
     run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None, copies: bool = False
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """Return the arrival time of each packet at Tokyo, and the actions of the switching node and the merging node."""
+    """Return the arrival time of each packet at Tokyo. Also return the actions of the switching node and of the merging
+    node."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)

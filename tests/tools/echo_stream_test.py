@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the sender in the guide on real links without a link: `leowarp reorder` reads its packets and their times."""
+"""Tests the sender that the guide on real links contains, but without a link. `leowarp reorder` must read its packets
+and times."""
 
 import doctest
 import importlib.util

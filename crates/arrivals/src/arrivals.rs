@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The output of every reader in this crate: sequence numbers in order of arrival.
+//! The output of every reader in this crate. It has the sequence numbers in order of arrival.
 
 /// The largest sequence number. Parquet and Arrow files usually contain signed 64-bit integers, into which a larger
 /// number would not fit.

@@ -174,7 +174,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// Parses the packet and assigns it to its flow. The inner error is the reason why the packet cannot be read.
+    /// Parses the packet and assigns it to its flow. If the packet cannot be read, the inner error gives the reason.
     fn read(
         &self,
         flows: &mut Flows,

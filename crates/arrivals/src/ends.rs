@@ -31,7 +31,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Returns the number of the direction in which a packet was sent.
+    /// Returns the number of the direction of a packet.
     pub fn of(&mut self, key: &Key) -> usize {
         let next = self.ways.len();
         let way = *self.keys.entry(key.bare()).or_insert(next);

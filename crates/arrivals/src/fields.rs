@@ -75,7 +75,7 @@ impl Key {
 /// The sequence number of a packet, in the form that its protocol has.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// The number, and the number of bits in its field.
+    /// The sequence number, and the number of bits of its field.
     Field {
         value: u64,
         bits: u32,

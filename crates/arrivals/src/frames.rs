@@ -27,7 +27,7 @@ const OPTION_TSOFFSET: u16 = 14;
 /// A captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// The number of the frame in the file, from 1.
+    /// The index of the frame in the file, counted from 1.
     pub number: u64,
     /// The offset of the frame's record in the file.
     pub at: u64,

@@ -20,8 +20,8 @@ pub struct Measured {
     protocol: Protocol,
     /// The number of the direction in which the flow's packets are sent.
     way: usize,
-    /// Gives the flow's packets their numbers in the sequence. For TCP, the SYN, the first segment and the other end's
-    /// acknowledgement determine where the sequence begins.
+    /// Gives the flow's packets their numbers in the sequence. For TCP, the sequence begins at a number that the SYN,
+    /// the first segment and the other end's acknowledgement determine.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,

@@ -19,7 +19,7 @@ pub struct Lengths {
     counts: BTreeMap<u32, u64>,
 }
 
-/// Evidence that captured segments are several segments in one.
+/// Evidence that some captured segments were merged from several segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// The number of captured segments that were merged from several segments.
@@ -57,7 +57,7 @@ impl Lengths {
     }
 
     /// Returns the length of a full segment on the wire. The lengths of nine of ten longer segments are multiples of
-    /// this length. No shorter length has this property.
+    /// this length. It is the shortest such length.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
         // If no segment was captured alone, the segment size is the greatest common divisor of the lengths that are too

@@ -126,7 +126,7 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     Ok(Datagram { protocol, source, destination, ip_id: None, hops, via, payload, payload_bytes })
 }
 
-/// Returns the length in the jumbo option of an IPv6 packet (RFC 2675, 2). The length counts everything after the 40
+/// Returns the length in the jumbo option of an IPv6 packet (RFC 2675, 2). This length includes everything after the 40
 /// bytes of the IPv6 header.
 fn jumbo_bytes(mut options: &[u8]) -> Option<u32> {
     loop {

@@ -12,8 +12,8 @@
 //!   is the shortest time from a packet to its acknowledgement or reply. The sender's part is the shortest time from an
 //!   acknowledgement to a packet that reacts to it. A packet reacts to an acknowledgement if it is the first to echo
 //!   the timestamp (RFC 7323), or the next packet of the handshake.
-//! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order although
-//!   the requests are in order, it was not made at the sender of the replies.
+//! - If echo requests are out of order, the capture was not made at the host that sent them. If replies are out of
+//!   order although the requests are in order, it was not made at the sender of the replies.
 
 use crate::fields::Ack;
 use crate::link::Direction;
@@ -48,7 +48,7 @@ pub enum Place {
 pub struct Verdict {
     /// The places that no evidence excludes.
     pub places: Vec<Place>,
-    /// The evidence that excludes the other places.
+    /// The evidence that excludes all other places on the path.
     pub evidence: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl Facts {
     }
 }
 
-/// The times of a flow's packets and of their answers.
+/// The times at which a flow's packets and their answers pass the capture.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// The shortest round trips from the point of capture: to the receiver and back (`ahead_ns`), and to the sender and

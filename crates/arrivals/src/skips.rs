@@ -37,7 +37,7 @@ pub enum Reason {
     Time,
     /// The file ends inside the packet.
     End,
-    /// The packet would begin another flow, but the maximum number of flows is reached.
+    /// The packet would begin another flow, but there already is the maximum number of flows.
     Flows(usize),
 }
 

@@ -10,9 +10,9 @@
 //!   a loss. As in RFC 3522, timestamps of the sender (RFC 7323) distinguish a first transmission from a
 //!   retransmission. A first transmission was sent before the segment above the hole, so its timestamp is earlier. A
 //!   retransmission was sent after the segment above the hole, so its timestamp is later. If the two timestamps are
-//!   equal or missing, IPv4's identification decides, provided that it has counted up so far. Linux, for example,
-//!   increments the identification with each packet of a connection. If neither timestamp nor identification decides,
-//!   the segment counts as a first transmission, and as undecided.
+//!   equal or missing, the IPv4 identification decides, provided that it has so far increased from packet to packet.
+//!   Linux, for example, increments the identification with each packet of a connection. If neither timestamp nor
+//!   identification decides, the segment counts as a first transmission, and as undecided.
 //! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
 //!   bytes is only counted.
 //!
@@ -85,14 +85,14 @@ impl Identifications {
         }
     }
 
-    /// Returns whether the sender's IP identification counts up. At least nine of ten increments must be small. Some
-    /// systems choose the identification at random, which RFC 6864 allows.
+    /// Returns whether the sender's IP identification counts up. At least nine of ten increments of the identification
+    /// must be small. Some systems choose the identification at random, which RFC 6864 allows.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
 }
 
-/// A range of bytes that has arrived. The range is a value of a map, whose key is the first byte.
+/// A range of consecutive bytes that has arrived. The range is a value of a map, whose key is the first byte.
 #[derive(Debug)]
 struct Unit {
     end: u64,

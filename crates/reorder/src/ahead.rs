@@ -107,7 +107,7 @@ impl Ahead {
         }
     }
 
-    /// Removes `first`, which must be the smallest number in the set, and moves the base past it.
+    /// Removes `first` and moves the base past it. `first` must be the smallest number in the set.
     #[inline]
     pub fn pass_first(&mut self, first: u64) {
         self.remove(first);

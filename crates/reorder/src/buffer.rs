@@ -16,10 +16,9 @@ use crate::settings::Settings;
 pub struct BufferDensity {
     /// The threshold B_T.
     pub threshold_pkts: u32,
-    /// Pairs of an occupancy and the number of arrivals with this occupancy. The occupancy is the number of packets in
-    /// the buffer just after an arrival, including the arrival itself if it is early. The list is sorted by occupancy,
-    /// and contains only occupancies that occur.
-    /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
+    /// Pairs of an occupancy and the number of arrivals that have it. The occupancy is the number of packets in the
+    /// buffer just after an arrival, including the arrival itself if it is early. The list is sorted by occupancy, and
+    /// contains only occupancies that occur. Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
     /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,
@@ -71,8 +70,8 @@ impl BufferMeter {
         Self { threshold_pkts, held, buffer, counts: Vec::new(), late_beyond_pkts: 0 }
     }
 
-    /// Adds an arrival. Returns false if the arrival is not counted, because it is a duplicate, below the expected
-    /// number, or `u64::MAX`.
+    /// Adds an arrival. Returns false if the arrival is not counted. This is so for a duplicate, a number below the
+    /// expected one, and `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX {

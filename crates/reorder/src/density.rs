@@ -23,12 +23,10 @@ pub struct Density {
     /// The threshold D_T.
     pub threshold_pkts: u32,
     /// Pairs of a displacement and the number of packets with this displacement. The displacement is the receive index
-    /// minus the number: positive for late packets, negative for early ones. The list is sorted by displacement, and
-    /// contains only displacements that occur.
-    /// Implements RFC 5236, 3 (early and late).
-    /// Implements RFC 5236, 3.2 (out of order).
-    /// Implements RFC 5236, 3.5 (displacement frequency).
-    /// Implements RFC 5236, 4 (reorder set).
+    /// minus the number. It is positive for late packets and negative for early ones. The list is sorted by
+    /// displacement, and contains only displacements that occur. Implements RFC 5236, 3 (early and late). Implements
+    /// RFC 5236, 3.2 (out of order). Implements RFC 5236, 3.5 (displacement frequency). Implements RFC 5236, 4 (reorder
+    /// set).
     pub counts: Vec<(i32, u64)>,
     /// N', the sum of the packet counts in `counts`.
     pub pkts: u64,
@@ -84,14 +82,14 @@ impl Density {
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,
-    /// The latest arrivals, in order of arrival. The displacement of a packet is known after D_T further arrivals.
+    /// The latest arrivals, in order of arrival. After D_T further arrivals, the displacement of a packet is known.
     window: VecDeque<u64>,
-    /// Receive indices that are not used yet: the numbers in the window and in the RFC's buffer. The set always has as
-    /// many numbers as the window has packets. A number below the set's base was used as a receive index, or is lost.
-    /// Implements RFC 5236, 3.1 (receive index).
+    /// The receive indices that are not used yet. They are the numbers in the window and in the RFC's buffer. The set
+    /// always has as many numbers as the window has packets. A number below the set's base was used as a receive index,
+    /// or is lost. Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
     /// The number of packets with each displacement, in the order 0, -1, 1, -2, 2, ... Negative and positive
-    /// displacements are in one vector, because the processor cannot predict whether a packet is early or late.
+    /// displacements share one vector, because the processor cannot predict whether a packet is early or late.
     counts: Vec<u64>,
     early_beyond_pkts: u64,
     late_beyond_pkts: u64,
@@ -148,7 +146,7 @@ impl DensityMeter {
         }
     }
 
-    /// Gives the oldest packet in the window the next receive index.
+    /// Assigns the next receive index to the oldest packet in the window.
     #[inline]
     fn leave(&mut self) {
         let (Some(seq), Some(index)) = (self.window.pop_front(), self.indices.first()) else { return };

@@ -30,7 +30,7 @@ impl Extents {
 /// packet i is DstTime(i) - DstTime(i - e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateTimes {
-    /// The number of reordered packets for which DstTime(i) and DstTime(i - e) are known.
+    /// The number of reordered packets for which both DstTime(i) and DstTime(i - e) are known.
     pub pkts: u64,
     /// The sum of the late times of the `pkts` packets.
     pub sum_ns: i128,
@@ -39,7 +39,7 @@ pub struct LateTimes {
 }
 
 impl LateTimes {
-    /// Returns the mean late time. None means that no late time is known.
+    /// Returns the mean late time. None means that no packet has a known late time.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_ns as f64 / self.pkts as f64)
     }

@@ -44,7 +44,7 @@ impl Gaps {
         (self.gaps > 0).then(|| self.sum_pkts as f64 / self.gaps as f64)
     }
 
-    /// Returns the mean gap in time. None means that no gap has both times.
+    /// Returns the mean gap in time. None means that there is no gap for which both arrival times are known.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.timed_gaps > 0).then(|| self.sum_ns as f64 / self.timed_gaps as f64)
     }
@@ -64,8 +64,8 @@ struct Discontinuity {
     seq: u64,
     position: Position,
     /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, the first arrival
-    /// may have skipped no number, so its `leaps` is false. Later packets may nevertheless be late relative to the
-    /// first arrival.
+    /// may have skipped no number, so its `leaps` is false. Nevertheless, packets that come later may be late relative
+    /// to the first arrival.
     leaps: bool,
     reorders: bool,
 }
@@ -94,9 +94,9 @@ impl Discontinuities {
     /// must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a number
     /// above `seq` has already arrived.
     ///
-    /// Only packets that skipped numbers are searched. For any other packet with a new largest number, all numbers
-    /// between the previous largest number and its own have arrived.
-    /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
+    /// Only packets that skipped numbers are examined. Any other packet with a new largest number skipped none. All
+    /// numbers between the previous largest number and its own have arrived. Implements RFC 4737, 4.5.3 (reordering
+    /// discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
         // usually, the wanted arrival is one of the most recent ones in `recent`

@@ -2,8 +2,8 @@
 //! The n-reordering of RFC 4737, section 5.
 //!
 //! Packet i is n-reordered if at least n packets arrived before it, and each of the last n has a larger number (section
-//! 5.3). The share of n-reordered packets is relative to all received packets (Definition 2: m / l). The program in the
-//! RFC's Appendix A, however, divides by l - n. In the second program of the RFC, `l` has the wrong scope, so this
+//! 5.3). The share of n-reordered packets is the share among all received packets (Definition 2: m / l). The program in
+//! the RFC's Appendix A, however, divides by l - n. In the second program of the RFC, `l` has the wrong scope, so this
 //! program only finds 1-reordering.
 
 use crate::density::count;
@@ -13,9 +13,8 @@ use crate::settings::Settings;
 #[derive(Debug, Clone)]
 pub struct NReordering {
     n_max: usize,
-    /// A ring with the numbers of the latest arrivals, at least n_max of them. At first the ring contains zeros, which
-    /// are larger than no number.
-    /// Implements RFC 4737, 6 (sliding window).
+    /// A ring with the numbers of at least the n_max latest arrivals. At first the ring contains zeros, which are
+    /// larger than no number. Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
     /// The entries are the numbers of packets with degree 1, 2, and so on. A packet's degree is the number of larger

@@ -98,7 +98,8 @@ pub struct StayBack {
     /// The number of packets that were too early when they left the window, and were therefore discarded.
     pub early_pkts: u64,
     pub late_pkts: u64,
-    /// The arrivals whose number is below the receive index, or is already in the window or the buffer.
+    /// The arrivals that were refused because their number is below the receive index, or already in the window or the
+    /// buffer.
     pub refused_pkts: u64,
 }
 

@@ -99,8 +99,8 @@ impl Recent {
         sum
     }
 
-    /// Clears the block of `seq`, so that it can be used. If the ring is too small for all blocks of the window from
-    /// the smallest number on, it is enlarged first.
+    /// Clears the block that contains `seq`, so that the block can be used. If the ring is too small for all blocks of
+    /// the window from the smallest number on, it is enlarged first.
     #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
@@ -149,7 +149,7 @@ impl Block {
         Self { number: NONE, bytes: 0, arrived: [0; 4], chunk_bytes: [0; FAN], len_bytes: [[0; FAN]; FAN] };
 }
 
-/// Returns the index of the chunk in its block, and the index of the number in its chunk.
+/// Returns two indices: that of the chunk in its block, and that of the number in its chunk.
 #[inline]
 fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)

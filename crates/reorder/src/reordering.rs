@@ -11,7 +11,7 @@ use crate::settings::Settings;
 /// The metrics of one sequence of packets. The fields contain counts. The methods return shares and means, or None if
 /// nothing was counted.
 ///
-/// The counts add up: arrived = received + duplicate + too late + outside.
+/// Every arrival is counted once: arrived = received + duplicate + too late + outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reordering {
     /// The settings of the meter.

@@ -12,7 +12,7 @@ pub struct Runs {
     pub in_order_pkts: u64,
     /// x, the number of runs that were ended by a reordered packet.
     pub runs: u64,
-    /// q, the sum of the squared lengths of the runs that have ended.
+    /// q, the sum of the squares of the lengths of all runs that have ended.
     pub squares: u128,
     /// r, the length of the last run of the sequence.
     pub last_pkts: u64,
@@ -33,8 +33,8 @@ impl Runs {
         (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
     }
 
-    /// Returns q / a, the mean length of the run to which a packet in order belongs. None means that no packet is in
-    /// order.
+    /// Returns q / a. It is the mean length of the run of packets that contains an in-order packet. None means that no
+    /// packet is in order.
     pub fn weighted_mean_pkts(&self) -> Option<f64> {
         (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Unwraps sequence numbers that wrap around, from fields of 8 to 64 bits.
 
-/// log2 of the number of cycles of the field below the first arrival's cycle. Packets that were sent before the first
-/// arrival get numbers in the lower cycles.
+/// log2 of the number of the field's cycles below the cycle of the first arrival. Packets that were sent before the
+/// first arrival get numbers in the lower cycles.
 const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half
@@ -23,7 +23,7 @@ impl Unwrap {
 
     /// Unwraps the number in a field. Bits of `field` above the field's width are ignored.
     ///
-    /// The low bits of the result are those of the field. The first number is placed 2^16 cycles above 0. For fields of
+    /// The low bits of the result are equal to the field. The first number is placed 2^16 cycles above 0. For fields of
     /// 48 bits or more, it is one cycle above 0. Therefore, a packet sent before the first arrival has a number above
     /// 0, even if a rollover lies between them. Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the unwrapped numbers, minus the first unwrapped number.
+    /// Returns the unwrapped numbers. The first of them is subtracted from each.
     fn steps(bits: u32, fields: &[u64]) -> Vec<i64> {
         let mut unwrap = Unwrap::new(bits).unwrap();
         let numbers: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();

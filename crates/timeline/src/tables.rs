@@ -39,7 +39,7 @@ pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     bytes: Vec<u8>,
-    /// The byte ranges of each direction in `bytes`: its capacity, and its channel.
+    /// For each direction, the byte range of its capacity table in `bytes`, and the byte range of its channel table.
     places: Vec<[Range<usize>; 2]>,
 }
 

@@ -15,8 +15,8 @@ from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 from leowarp.base.plainfiles import is_hollow
 
 SEAL = "sha256"
-"""The key under which a manifest contains the sha256 of its other entries. The checksum detects damage but not forgery,
-because a forger can compute the checksum again."""
+"""The manifest's key for the sha256 of its other entries. The checksum detects damage but not forgery, because a forger
+can compute the checksum again."""
 
 
 def sha256_of_file(path: Path) -> str:

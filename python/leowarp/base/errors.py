@@ -127,7 +127,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def unexpected(error: Exception) -> LeowarpError:
     """Return the error to report instead of a traceback, for an error that leowarp does not handle.
 
-    An OSError with a path becomes a HostError (exit code 3). Its cause is mostly a full disk, a missing permission or a
+    An OSError with a path becomes a HostError (exit code 3). The usual cause is a full disk, a missing permission or a
     file that vanished.
 
     error: The error with its traceback. The message names the last frame.

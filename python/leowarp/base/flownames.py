@@ -69,7 +69,7 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
     control that all these runs share.
 
     flows: The flow in each of the runs, which are at least one.
-    alone: Whether no other flow is of the same kind. If so, name and pair identify the flow.
+    alone: Whether no other flow is of the same kind. If so, its name and its pair of stations identify the flow.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -84,8 +84,8 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
 def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
     """Return indexes that say which flows of several runs are compared. Flows with the same index are compared.
 
-    A flow with a name gets the index of the flow with this name in an earlier run. If no earlier run has this name, the
-    index is the flow's number, or a new index if another flow has this index.
+    If an earlier run has a flow with the same name, the flow gets the index of that flow. If no earlier run has this
+    name, the index is the flow's number, or a new index if another flow has this index.
 
     Returns: One index for each flow of each run. No two flows of a run have the same index.
 

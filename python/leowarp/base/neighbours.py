@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the files of a run directory belong to the same run. The summary and the trace tables must have the flows
-of the plan. The routes must have the pairs of stations of these flows. The timeline must have the stations of the flows
-and the links of the trace.
+of the plan. The routes must have the pairs of stations between which these flows run. The timeline must have the
+stations of the flows and the links of the trace.
 
 The sha256 in the manifest cannot replace this check, because somebody may have written the manifest again.
 """
@@ -52,8 +52,8 @@ def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> No
 def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
     """Raise TraceError if a trace table does not have the flows or hosts of the plan in the same directory.
 
-    metadata: The metadata of the table. Metadata that name neither flows nor hosts are not compared. Unreadable
-        metadata are ignored, because the function that reads the table reports them.
+    metadata: The metadata of the table. Metadata that name neither flows nor hosts are not compared. If the metadata
+        are unreadable, they are ignored, because the function that reads the table reports this.
     """
     try:
         flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))

@@ -32,7 +32,7 @@ For comparison, a summary of 2,000 flows has 120,000 values.
 """
 
 MOST_INPUT_BYTES = 1 << 30
-"""The largest size of a file that a scenario names, because it is read into memory."""
+"""The maximum size of a file that a scenario names. The limit exists because the file is read into memory."""
 
 _PIECE_BYTES = 1 << 20
 
@@ -44,7 +44,7 @@ PARTIAL = ".partial"
 """The suffix of a file's name while it is being written."""
 
 DEEPEST = 16
-"""The largest number of directory levels. A run has 4, and a study that contains its runs has 6."""
+"""The largest number of directory levels. A run has 4 levels, and a study that contains its runs has 6."""
 
 _ROOTS = (".guest", "in", "roots")
 """The directory of links that leowarp makes while a run is in progress. The links remain after an interrupted run. Each

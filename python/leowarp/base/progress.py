@@ -225,7 +225,8 @@ def _text_of(runs: Collection[Progress]) -> str:
 
 
 class building:
-    """Shows the progress of a build on stderr: `with building(True) as built`, then `built.message` and `built.steps`.
+    """Shows the progress of a build on stderr. Use `with building(True) as built`, then `built.message` and
+    `built.steps`.
 
     Nothing is shown if nothing needs to be built, or if `progress` is not True. Several threads may call `message` and
     `steps`.

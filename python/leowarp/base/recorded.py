@@ -86,7 +86,7 @@ def refuse_strange(path: Path) -> None:
 def refuse_changed(
     run: Path, name: str, *, most_bytes: int = plainfiles.MOST_JSON_BYTES, if_longer: str | None = None
 ) -> None:
-    """Raise TraceError if a file of a complete run is too long, or does not have the manifest's sha256.
+    """Raise TraceError if a file of a complete run is too long, or if the manifest has another sha256 for it.
 
     A flipped bit in a table usually gives other numbers, but no error. A process hashes each file again only if the
     file has changed. Hashing takes a seventh of the processor time of decoding.

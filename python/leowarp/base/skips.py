@@ -20,7 +20,7 @@ class Skip:
         What the records are or what is wrong with them, for example "packets of ARP (ethertype 0x0806)" or "comment".
         `count` decides between singular and plural.
     first : str or None
-        The place of the first skipped record. None means that the file has no line numbers or record numbers.
+        The place of the first record that was skipped. None means that the file has no line numbers or record numbers.
     """
 
     count: int

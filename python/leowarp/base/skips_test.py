@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each skipped record is counted once, and the line names each reason."""
+"""Tests that each skipped record is counted once, and that the line about skipped records names each reason."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The random streams of the Python library: one per component, derived from the run's seed and the component's name."""
+"""The random streams of the Python library. There is one per component, derived from the run's seed and the component's
+name."""
 
 from __future__ import annotations
 

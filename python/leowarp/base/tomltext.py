@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads TOML texts that may be malicious. Unlike `tomllib`, it refuses a key of thousands of parts.
 
-tomllib's time grows with the square of the number of parts in a dotted key. For a key `x.x.x...` of 40 kB, tomllib
-takes a minute, and for a key of 1 MB practically for ever (Python 3.11). Nested brackets do no harm, because they raise
-RecursionError at once.
+The time that tomllib needs grows with the square of the number of parts in a dotted key. For a key `x.x.x...` of 40 kB,
+tomllib takes a minute, and for a key of 1 MB practically for ever (Python 3.11). Nested brackets do no harm, because
+they raise RecursionError at once.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities are exact, wrong texts are errors, and a quantity is unchanged after it is written and read."""
+"""Tests that quantities are exact and that wrong texts are errors. Also, a quantity must not change when it is written
+and read again."""
 
 import math
 from fractions import Fraction

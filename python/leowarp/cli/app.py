@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typer application with all verbs, in the order of a run's stages.
+"""The typer application with all verbs. The verbs are in the order of the stages of a run.
 
 A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options. Its docstring is
 the help text and has no sections (example: Returns). Panels group the verbs in ``leowarp --help``.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arguments and options that several verbs share.
 
-Each argument or option is a type for a verb's parameter, with flag and help text.
+Each argument or option is a type that a verb's parameter can have. The type contains the flag and the help text.
 A verb adds the default to the type: ``set_: options.Settings = None``.
 """
 

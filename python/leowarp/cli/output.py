@@ -40,7 +40,7 @@ HEAD_WIDTH = 12
 wider."""
 
 _GAP, _EDGES = 3, 2
-"""The widths in characters of the gap between two columns of a table, and of a table's two margins together."""
+"""The width in characters of the gap between two columns of a table, and the sum of the table's two margins."""
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:

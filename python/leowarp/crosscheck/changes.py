@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """The remaining travel times of packets to the host's station, from the far ends of a node's old and new link.
+    """The travel times that remain for packets to the host's station. They are counted from the far ends of a node's
+    old and new link.
 
     old_ns: The longest remaining time on the old path. The time includes the transmission of one full packet at each
         further link. If a link's delay changes at the switch, the larger delay is used.
@@ -39,13 +40,13 @@ class Rests:
 class Switch:
     """A change of a node's route to a host from one link to another.
 
-    old, new: (node, node). The first link of the old path and of the new path, as seen from the node.
+    old, new: (node, node). The first link after the node, on the old path and on the new path.
     rests: The remaining travel times of packets on the old path and on the new path. None means that packets sent on
         the old link never arrive.
-    copies_refused, marker_refused: The reason why the node sends no copies, or no marker, as in the column `refused`.
-        None means that it sends them.
-    met: ((node, node), (node, node)) or None. The last links of the old and new path before the node at which the paths
-        meet. None means that there is no marker.
+    copies_refused, marker_refused: The reason why the node does not send copies or a marker, as written in the column
+        `refused`. None means that it sends them.
+    met: ((node, node), (node, node)) or None. The last link of the old path and of the new path before the node at
+        which these paths meet. None means that there is no marker.
     old_delay_ns, new_delay_ns: The delays of the node's old and new link from this instant on.
     """
 

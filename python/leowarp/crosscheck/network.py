@@ -56,7 +56,7 @@ class State:
         return None
 
     def delay_ns(self, way: list[Link]) -> int:
-        """Return the sum of the delays of a path's links, in ns. A link without a known delay counts as 0."""
+        """Return the sum of the delays of a path's links, in ns. If the delay of a link is unknown, it counts as 0."""
         return sum(self.delays_ns.get(link, 0) for link in way)
 
 
@@ -85,7 +85,7 @@ class Instant:
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Return the sum of the delays of a path's links before this instant, in ns."""
+        """Return the sum of the delays, in ns, that the links of a path had before this instant."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 

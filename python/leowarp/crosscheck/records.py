@@ -32,7 +32,7 @@ T = TypeVar("T", Switch, Notice)
 class Judge:
     """A run and the actions that its cures require, with one check per table.
 
-    stations: The stored packets by station. None means that the run did not store all packets.
+    stations: The stored packets by station. None means that not all packets of the run were stored.
     """
 
     run: Run
@@ -138,7 +138,7 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Return the time in ns after which the acknowledgement of the last packet on the old path can have returned.
+        """Return the time in ns after which the sender can have the acknowledgement of the last packet on the old path.
         None means that this check cannot compute the time."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns

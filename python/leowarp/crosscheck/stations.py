@@ -26,7 +26,8 @@ _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
 @dataclass(frozen=True)
 class Sent:
-    """The packets that the queue of a link accepted, in order, with their times in ns and their bytes on the link."""
+    """The packets that the queue of a link accepted, in order. Each has its time in ns and its length on the link in
+    bytes."""
 
     sent_ns: np.ndarray
     link_bytes: np.ndarray
@@ -53,7 +54,7 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Return a mask of the packets that the queue of a link refused."""
+        """Return a mask of the packets. It is True for packets that the queue of the link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the table `orders` about numbered packets against the departures and arrivals of stored packets.
+"""Check the table `orders` about numbered packets. The check uses the departures and arrivals of stored packets.
 
 A packet that waits for another packet leaves when the other packet arrives. On a link with a rate, two packets never
 arrive at the same instant. If packets have equal arrival times, at least all but one of them waited. This bounds the
@@ -27,12 +27,12 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """The numbers of late, lost and waiting packets of a stream, from stored packets. The arrays are in the order of
-    the packets' numbers.
+    """How many packets of a stream were late, were lost or had to wait, from stored packets. The arrays are in the
+    order of the packets' numbers.
 
     late_pkts, lost_pkts: The packets that arrived after a larger number, and the packets that never arrived although a
         larger number did.
-    together: The positions of the arriving packets, for each instant with several arrivals.
+    together: For each instant with several arrivals, the positions of the packets that arrive.
     """
 
     late_pkts: int
@@ -175,7 +175,8 @@ _MARKED_WITHIN_NS = 1_000_000
 
 
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
-    """Return a mask of the packets that the queue at their first station refused. The refused packets got no number."""
+    """Return a mask of the packets that the queue at their first station refused. The queue gives no number to the
+    packets that it refuses."""
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""The smallest height of a mean orbit, km: the Karman line, below which nothing orbits. A satellite with a lower mean
-orbit has decayed."""
+"""The minimum height of a mean orbit, in km. It is the Karman line, below which nothing orbits. A satellite with a
+lower mean orbit has decayed."""
 MOST_GROWTH = 1.1
 """The limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag
 too far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No real orbit changes so
@@ -27,8 +27,8 @@ _STEADY = 0.02
 polynomial of degree four, which falls faster and faster. Before the polynomial reaches 0, at least one of four evenly
 spaced instants shows a larger change than this share."""
 _FEW, _MANY = 4, 64
-"""The numbers of instants that are checked from the epoch to each end of the run, for a steady orbit and for any other
-orbit."""
+"""The number of instants to check between the epoch and each end of the run. The first number is for a steady orbit,
+the second for any other orbit."""
 _SHORT_PERIOD = 0.01
 """The number that is added to the eccentricity to find a satellite's largest distance. It is a fraction of the radius.
 J2's periodic terms change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""

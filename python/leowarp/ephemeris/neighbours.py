@@ -25,8 +25,8 @@ class FoundShell:
 
     inclination_deg, altitude_m: The medians over the satellites.
     slots: The satellite in each slot, with one int array per plane, and -1 for an empty slot.
-    beside: The pairs of neighbouring planes, as (int, int, float), as in `routes.grid.Grid`. The float is the number of
-        slots by which slot 0 of the second plane is ahead of slot 0 of the first.
+    beside: The pairs of neighbouring planes. A pair is (int, int, float), as in `routes.grid.Grid`. The float is the
+        number of slots by which slot 0 of the second plane is ahead of slot 0 of the first.
     spacing_deg: The median distance between neighbouring nodes. None means that there is only one plane.
     kind: One of ``delta``, ``star`` and ``part``. In a ``delta``, the nodes are spread around the whole equator. In a
         ``star``, the nodes cover half of the equator, and the first and the last plane fly in opposite directions. All

@@ -83,14 +83,14 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """Return the median over satellites of the number of satellites in their plane. Unlike a median over planes, the
-    result does not fall if there are many small planes."""
+    """Return the median over satellites of the number of satellites in their plane. The result does not fall if there
+    are many small planes, unlike a median over planes."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
 def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell | None:
-    """Return the shell of planes with one inclination and similar altitudes. None means that its satellites are not
-    evenly spaced."""
+    """Return the shell that these planes form. They have one inclination and similar altitudes. None means that its
+    satellites are not evenly spaced."""
     bundles = _one_per_node(orbits, bundles)
     sizes = np.array([len(bundle) for bundle in bundles])
     common = number_of_slots(orbits.phase_deg[np.concatenate(bundles)], np.repeat(np.arange(len(bundles)), sizes))
@@ -146,8 +146,8 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
     """Fit slots to a plane. The number of slots is the shell's, or a number that fits this plane better.
 
-    A plane gets its own number if that number fits more than half of the satellites, and the shell's fits less than
-    half.
+    A plane gets its own number if this number fits more than half of the satellites. In addition, the shell's number
+    must fit less than half.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):

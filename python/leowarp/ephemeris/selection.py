@@ -24,7 +24,7 @@ _LISTED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """The satellites of a file that a plan uses.
+    """The satellites that a plan uses from a file.
 
     sentences: The sentences, one line each, about skipped element sets, duplicates, satellites that were left out, and
         the elements' age.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fit of evenly spaced slots to arguments of latitude: the number of slots, and the satellite in each."""
+"""Fits evenly spaced slots to arguments of latitude. Finds the number of slots, and the satellite in each slot."""
 
 from __future__ import annotations
 

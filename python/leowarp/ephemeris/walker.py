@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Walker patterns: circular Kepler orbits in P planes of S satellites, whose phases follow from F.
+"""The Walker patterns. They have circular Kepler orbits in P planes of S satellites. The phases follow from F.
 
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
 plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The second formula applies to stars and to

@@ -46,8 +46,8 @@ class Rule:
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Return whether a value is within the limit. None stands for a value that was never reached, and is not within
-        the limit."""
+        """Return whether a value is within the limit. None means that the value was never reached. It is not within the
+        limit."""
         if self.limit is None:
             return True
         if value is None:
@@ -69,7 +69,7 @@ class Case:
     set: The dotted scenario keys, each with its new value.
     under_exam: The numbers of the flows whose algorithm is examined.
     control: The algorithm that these flows use in a second run, the control run. None means that there is no control
-        run. With a control run, the measure compares both runs.
+        run. If there is a control run, the measure compares both runs.
     """
 
     key: str

@@ -18,8 +18,8 @@ MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Return the rank of each algorithm in a case. Rank 1 is the best. Algorithms with equal values share the mean of
-    their ranks.
+    """Return the rank that each algorithm has in a case. Rank 1 is the best. Algorithms with equal values share the
+    mean of their ranks.
 
     Two values are equal if their printed texts (three digits) are the same. An algorithm that never reached a value has
     the last rank.

@@ -17,7 +17,7 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     """Write all files into the exam's directory.
 
     command: The command line that repeats the exam, for the page.
-    baseline: The document of an earlier exam, with which the page compares the new exam.
+    baseline: The document of an earlier exam. The page compares the new exam with it.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())

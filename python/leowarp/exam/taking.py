@@ -22,7 +22,7 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.version import VERSION
 
 STUDY = "runs"
-"""The folder in the exam's directory for the study that makes the runs."""
+"""The exam's directory has this folder for the study that makes the runs."""
 
 
 def take(

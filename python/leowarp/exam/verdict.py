@@ -67,7 +67,7 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """Return the run in the directory `path`. Runs are cached, so that a run is read only once for successive cases.
+    """Return the run in the directory `path`. Runs are cached, so that successive cases read a run only once.
 
     The cache holds only four runs, because the tables of a run may take a hundred megabytes.
     """

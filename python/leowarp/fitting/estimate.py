@@ -54,7 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A scenario key that the recording does not determine, with the reason. The fitted profile keeps its initial
+    """A scenario key whose value the recording does not determine, and the reason. The fitted profile keeps its initial
     value."""
 
     key: str
@@ -70,7 +70,7 @@ def number(estimate: Estimate) -> float:
 def resampled(
     values: NDArray[np.float64], statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], seed: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the interval of a statistic, by resampling slots.
+    """Resample the slots, and return both ends of the interval of a statistic.
 
     Complete slots are resampled, because the delays within a slot belong to one path and are not independent.
 

@@ -32,8 +32,8 @@ _REPLAY_HINT = (
     "replayed by [measured] file = ... in a scenario"
 )
 _PUBLISHED_NS = 300_000_000
-"""The distance from the published phase within which an estimated phase is assumed to equal it. The clocks of recorders
-may be off by this much."""
+"""If an estimated phase is at most this far from the published phase, it is assumed to be equal to it. The clocks of
+recorders may be off by this much."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Fit:
         """Return the best estimate of each key, with the name of its recording. If several recordings give the key, the
         recording with the most data is used.
 
-        A transfer's retransmissions give only an upper bound of isolated loss. Its goodput gives only a lower bound of
-        capacity. Estimates from probes and traces take precedence over estimates from transfers.
+        A transfer's retransmissions give only an upper bound of isolated loss. The goodput of a transfer gives only a
+        lower bound of the capacity. Estimates from probes and traces are preferred to estimates from transfers.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:

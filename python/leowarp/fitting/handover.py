@@ -19,12 +19,12 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
-"""The times before and after a reconfiguration within which its delay peak is searched. The phase of reconfigurations
+"""The delay peak of a reconfiguration is searched within these times before and after it. The phase of reconfigurations
 is known only to about a tenth of a second."""
 
 _MISSING = 2.5
-"""The maximum gap between answered probes, in intervals between probes. One lost probe makes a gap of two intervals, so
-a longer gap means that several successive probes were lost."""
+"""The maximum gap between answered probes. The unit is the interval between probes. One lost probe makes a gap of two
+intervals, so a longer gap means that several successive probes were lost."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5

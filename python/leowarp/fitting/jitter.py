@@ -5,7 +5,8 @@ recording's statistics.
 The statistics are the spread of delays within a slot, and the differences between successive delays. They are trimmed
 means over slots. The jitter is simulated at the times of the recording's probes, so sampling affects both statistics
 equally.
-Intervals follow McFadden (1989) on simulated moments: the slots' covariance plus the simulation's covariance.
+Intervals are computed with McFadden's method of simulated moments (1989). The covariances of the slots and of the
+simulation are added.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ _NO_FINER_NS = 50_000.0
 
 _TOLD = 0.1
 _WIDEST = 0.7
-"""The maximum standard error of a parameter's logarithm for an estimate. The 95 % interval then reaches a factor of 4
-in either direction."""
+"""A parameter gets an estimate only if the standard error of its logarithm is at most this value. The 95 % interval
+then reaches a factor of 4 in either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
@@ -210,8 +211,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the change of the parameters' logarithms that compensates for the difference `apart` in the statistics.
-    The slopes are assumed to be constant.
+    """Return by how much the logarithms of the parameters must change to compensate for the difference `apart` in the
+    statistics. The slopes are assumed to be constant.
 
     The step is a least-squares solution. Slight damping keeps parameters from diverging if their effects are hard to
     distinguish.
@@ -222,7 +223,7 @@ def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDAr
 
 
 def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return slot widths (see `_widths_ns`) from many simulations with the same jitter in all slots."""
+    """Return the widths of slots (see `_widths_ns`) from many simulations in which all slots have the same jitter."""
     alike = dataclasses.replace(access, jitter_spread_ratio=0.0)
     return np.concatenate(
         [
@@ -261,7 +262,7 @@ def _without_noise(
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
     """Return the shortest and longest uplink step, in ns, that give the same range of whole frames as `step_ns`. No
-    recording can distinguish steps between them."""
+    recording can distinguish two steps within this range."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
     # up_step_frames(f) returns first = ceil(f / 2) and last = floor(1.5 f).

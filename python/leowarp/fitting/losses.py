@@ -33,7 +33,7 @@ _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """The values of `outage_max` that are tried for its interval, as factors of the estimate."""
 _RECORDINGS = 2000
 _PHASE_NS = 100_000_000
-"""The precision, in ns, with which the times of reconfigurations are found in the data."""
+"""The times of reconfigurations are found in the data with this precision, in ns."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
 _BOUND = (
     "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "

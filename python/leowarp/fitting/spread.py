@@ -11,7 +11,8 @@ from leowarp.fitting.estimate import Estimate, resampled
 KEY = "jitter_spread"
 
 _LEAST_NS = 10_000.0
-"""The minimum width of a slot's delays, in ns. Without it, a slot with equal delays would have the logarithm of 0."""
+"""The minimum width of a slot's delays, in ns. Without this minimum, the code would take the logarithm of 0 for a slot
+with equal delays."""
 
 _CUT_SPREAD = 0.8796
 """The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's
@@ -22,8 +23,8 @@ _MOST = 1.0
 
 
 def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
-    """Estimate `jitter_spread`: the standard deviation over slots of the logarithm of the delays' width. The part that
-    also occurs in simulated slots with one jitter is subtracted.
+    """Estimate `jitter_spread`. For each slot, the logarithm of the width of its delays is computed. `jitter_spread` is
+    their standard deviation. The part that also occurs in simulated slots with one jitter is subtracted.
 
     If the confidence interval of the difference includes 0, the estimate is 0.
 

@@ -23,7 +23,7 @@ class PlannedChain(PlannedMedium[Chain]):
     """A chain: hosts A and B at the ends of a row of routers."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Return one path per direction. Its delay is the sum of all links' propagation delays."""
+        """Return one path in each direction. Its delay is the sum of all links' propagation delays."""
         return row_routes(self.section.hops, self.section.hops * self.section.delay_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:

@@ -99,7 +99,7 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
     """Return netem's table for the plan's distribution, and the user's samples if there are any. The samples are
-    float64, ascending, mean 0, standard deviation 1. The timeline's metadata takes them to the guest.
+    float64, ascending, mean 0, standard deviation 1. The samples reach the guest in the timeline's metadata.
 
     Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
@@ -124,7 +124,8 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
     """Reject values that netem would change. netem silently limits its jitter, and sends a packet with a negative delay
     at once.
 
-    `least` is the minimum of netem's table in standard deviations. The ideal distribution may have another minimum.
+    `least` is the minimum of netem's table in standard deviations. The minimum of the ideal distribution may be
+    different.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)

@@ -105,7 +105,7 @@ def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
     """Reject a table whose first row is later than the run's start. The path before that row is unknown. `t_ns` are the
-    times of the rows, on the table's clock."""
+    times of the table's rows, on the clock of the table."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "

@@ -126,8 +126,8 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
-    """Return the output of ping -D. None is a lost probe. Lines at the indexes in `without` are missing, as after a
-    second ping."""
+    """Return the output of ping -D. A None in `rtts_ms` is a lost probe. Lines at the indexes in `without` are missing,
+    as after a second ping."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -226,7 +226,8 @@ def test_a_path_on_which_every_probe_was_lost_has_no_delay(tmp_path: Path) -> No
 
 
 def gap(folder: Path, **keys: Any) -> Plan:
-    """Return a plan with probes 0.1 s apart until 0.4 s, and nothing until 2 s. No sequence numbers are missing."""
+    """Return a plan with probes 0.1 s apart until 0.4 s, and nothing until 2 s. The sequence numbers continue after the
+    pause."""
     text = pings([30.0] * 5 + [0.0] * 15 + [40.0] * 3, without=tuple(range(5, 20)))
     return measured(folder, text, duration_s=2.3, keys={"rtt": "down", **keys})
 

@@ -75,7 +75,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """Return the sections whose links have one constant rate in both directions. The tuple is empty if rates come
         from tables.
 
-        The report uses the result. By default, `likely_rate_bps` returns the lowest rate of these links.
+        By default, `likely_rate_bps` returns the rate of the slowest of these links.
         """
         return ()
 

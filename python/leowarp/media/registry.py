@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The map from the type of `plan.medium` to the class that plans it. The only other list of media is in
+"""Maps the type of `plan.medium` to the class that plans this medium. The only other list of media is in
 `scenario.media.medium`."""
 
 from __future__ import annotations

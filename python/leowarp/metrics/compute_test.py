@@ -278,7 +278,7 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """A run whose path never changes. The links have no rate limit, because one path could not carry the usual
+    """A run in which the path never changes. The links have no rate limit, because one path could not carry the usual
     traffic."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)

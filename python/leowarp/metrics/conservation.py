@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that every sent packet arrived, was dropped with a cause, or is in flight. Otherwise, the run is not a valid
-result, and `check_conservation` raises an error.
+"""Check every sent packet: it must have arrived, have been dropped with a cause, or be in flight. Otherwise, the run is
+not a valid result, and `check_conservation` raises an error.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_in
 
 MOST_STEPS = 50_000
 """The largest number of steps of a path delay that is stored completely. More steps come from a channel, which has one
-step per millisecond. For longer path delays, only the minimum of each second is stored, which is the path's base delay.
-The jitter of the channel is still in the stored delays of the packets."""
+step per millisecond. For a path delay with more steps, only the minimum of each second is stored. It is the base delay
+of the path. The jitter of the channel is still in the stored delays of the packets."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -185,7 +185,7 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 def write_long_form(result: Numbers, path: Path) -> None:
     """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
 
-    result: The numbers, whose series are computed during writing. All rows of 2,000 flows would take 5 GB.
+    result: The numbers. Their series are computed only while they are written. All rows of 2,000 flows would take 5 GB.
     path: The file `40-metrics.parquet`. An existing file is replaced. A symbolic link is rejected.
     """
     columns = [

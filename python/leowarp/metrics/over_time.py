@@ -176,7 +176,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""All series. The computed series come first, and the series from the sockets follow."""
+"""All series. All series. The computed series are first, then the series from the sockets."""
 
 
 def _stem(name: str) -> str:

@@ -49,8 +49,8 @@ class Evidence:
     links: The delay and rate of every direction over time.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
-    changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair changed
-        in either direction.
+    changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair
+        changed. Changes in both directions are included.
     shares: The goodputs and shares of the TCP flows.
     late: The late packets that did not arrive near any route change.
     end_ns: The length of the run on its own clock.

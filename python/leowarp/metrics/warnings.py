@@ -55,8 +55,8 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """Return one sentence per warning. The order is: late packets, times without a path, flows (in the order of the
-    summary), links without counters.
+    """Return one sentence per warning. The warnings are in this order: late packets, times without a path, flows (in
+    the order of the summary), links without counters.
 
     summary: The result of `summary_of(...)`.
     late: The late packets that did not arrive soon after a route change, from `late_outside_changes`. Only `sent_ns`

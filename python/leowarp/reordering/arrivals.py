@@ -27,7 +27,7 @@ evidence excludes no place."""
 
 @dataclass(frozen=True)
 class Source:
-    """A description of a file: facts that the file itself does not contain.
+    """A description of a file. It gives facts that the file itself does not contain.
 
     Attributes
     ----------
@@ -165,7 +165,8 @@ class CapturedAt:
     evidence: str
 
     def text(self) -> str | None:
-        """Return the possible places of the capture as text. None means that the place is unknown.
+        """Return the possible places of the capture as text. None means that the captured packets do not show the
+        place.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)

@@ -58,7 +58,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
         If the file does not exist, or if a column or a flow must be selected.
     TraceError
         If the file contains invalid sequence numbers, or is truncated. The message names the line, the row, or the
-        packet and byte.
+        packet and byte at fault.
     """
     source = source or Source()
     with _opened(path) as stream:

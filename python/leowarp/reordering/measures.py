@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes reordering metrics: `measure` takes a complete sequence, and `Meter` takes a sequence that is still
-arriving. The crate `reorder` computes all metrics in one pass."""
+arriving. The crate `reorder` computes all metrics in one pass over the sequence."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python bindings: worked examples, every type of column, rejected inputs, and arrivals in several calls."""
+"""Tests the Python bindings with worked examples, every type of column, rejected inputs, and arrivals in several
+calls."""
 
 import math
 import subprocess

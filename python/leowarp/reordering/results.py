@@ -21,7 +21,7 @@ class Density:
         The receive index minus the sequence number: negative for early packets, positive for late packets. The values
             are ascending, and only displacements that occur are included.
     pkts : uint64 array of shape (n,)
-        The number of packets with each displacement.
+        For each displacement, the number of packets that have it.
     counted_pkts : int
         The sum of `pkts`, called N' in RFC 5236.
     early_beyond_pkts, late_beyond_pkts : int
@@ -113,7 +113,8 @@ class BufferDensity:
 
 @dataclass(frozen=True, eq=False)
 class NReordering:
-    """The n-reordering (RFC 4737, 5.3). A packet is n-reordered if all of the n arrivals before it were sent later.
+    """The n-reordering (RFC 4737, 5.3). A packet is n-reordered if each of the n arrivals directly before it was sent
+    later.
 
     Attributes
     ----------
@@ -191,7 +192,7 @@ class Gaps:
     sequence_discontinuities : int
         The number of arrivals at which the sequence number jumps ahead. A jump also occurs where packets were lost.
     reordering_discontinuities : int
-        The number of arrivals that were the first to overtake a reordered packet.
+        The number of arrivals that were the first to overtake some reordered packet.
     gaps : int
         The number of pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None

@@ -49,7 +49,8 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """Return the text of one of leowarp's own scripts. The page's content security policy forbids all other scripts."""
+    """Return the text of one of leowarp's own scripts. The content security policy of the page forbids all other
+    scripts."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_script_text(file)}</script>\n"
 

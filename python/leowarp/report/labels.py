@@ -63,7 +63,7 @@ def worded(runs: Sequence[Run], text: str) -> str:
 
 
 def identity(run: Run) -> int:
-    """Return a number that is the same for all views of one run. A directory that is opened twice counts as two
+    """Return a number that is the same for all views of one run. If a directory is opened twice, this counts as two
     runs."""
     return id(vars(run))
 

@@ -109,8 +109,8 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 def _fitting(section: Section) -> list[Section]:
     """Return the sections to print for `section`, so that the table is not too wide. If there are too many flows for
-    one column each, the result is two tables. One table has sums and quantiles over the flows. The other has the three
-    worst and the three best flows."""
+    one column each, the result is two tables. One table has sums and quantiles over the flows. The other table has the
+    three worst and the three best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]

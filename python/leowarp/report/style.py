@@ -210,7 +210,7 @@ def legend_below(
 ) -> Legend:  # fmt: skip
     """Add a legend below a panel, under its axis labels.
 
-    handles, names: The entries of the legend. The default is all items of the panel that have a label.
+    handles, names: The entries of the legend. By default, the legend has all labelled items of the panel.
     has_label: Whether tick labels and an axis label are between the panel and the legend.
     **look: The arguments of `Axes.legend`, such as ncols and fontsize.
     """
@@ -227,7 +227,7 @@ def legend_below(
 
 
 def highest_of(*panels: Axes) -> float:
-    """Return the largest y value that any of the panels shows.
+    """Return the largest y value in any of the panels.
 
     Returns: The value, or 1 if no panel shows a value above 0, because an axis needs a height.
     """

@@ -155,7 +155,8 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """Return a link as a straight line between two moving nodes. A viewer shows the link only while a path uses it.
+    """Return a link as an entity that connects two moving nodes with a straight line. A viewer shows the link only
+    while a path uses it.
 
     `arcType` is NONE, because a viewer would otherwise draw the line along the ground.
     """

@@ -60,7 +60,7 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """Return a run of another medium, with other flows."""
+    """Return a run that has another medium and other flows."""
     return complete(write_synthetic_access(tmp_path_factory.mktemp("damage") / "other"))
 
 

@@ -36,8 +36,8 @@ class Part(StrEnum):
 class Difference:
     """A value that differs between runs.
 
-    key: The dotted key of the plan, the name in the manifest, or the name of a scalar. A flow's scalar has the prefix
-        `flows.N.`.
+    key: The dotted key of the plan, the name in the manifest, or the name of a scalar. The scalar of a flow has the
+        prefix `flows.N.`, where N is the number of the flow.
     values: The value of each run, in the order of the runs. Numbers and text are as in the file, and None means missing
         or unknown.
     """
@@ -135,8 +135,8 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     Returns
     -------
     DataFrame with the columns
-        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b` (as in the files; None if missing),
-        `change_ratio` (b / a - 1 for numbers).
+        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b`, `change_ratio`. `a` and `b` are as in
+        the files, or None if missing. `change_ratio` is b / a - 1 for numbers.
 
     Raises
     ------

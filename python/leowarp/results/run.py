@@ -37,8 +37,8 @@ class Run(RunTables):
     path : path
         The run directory.
     complete : bool
-        True raises an error if the run is not complete. False is for a run that is being written, which has a plan and
-        a trace, but no summary or manifest.
+        True raises an error if the run is not complete. Pass False for a run that is still being written. Such a run
+        has a plan and a trace, but no summary or manifest.
 
     Raises
     ------
@@ -189,7 +189,7 @@ class Run(RunTables):
 
     @cached_property
     def link_values(self) -> LinkValues:
-        """The delay and rate of links over time."""
+        """The delay and the rate of each link over time."""
         from leowarp import metrics
 
         return metrics.link_values(self.tables)
@@ -249,8 +249,8 @@ class Run(RunTables):
 
     @property
     def report(self) -> Path | None:
-        """The path of the report's page. None means that the run was executed without a report (`leowarp report RUN`
-        creates it)."""
+        """The path of the report's page. None means that the run has no report yet (`leowarp report RUN` creates
+        it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 

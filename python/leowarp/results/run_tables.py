@@ -52,8 +52,8 @@ class RunTables:
 
     @cached_property
     def tables(self) -> Tables:
-        """The tables in the form that metrics read, with checked columns. The tables contain the numbers of the files,
-        not words."""
+        """The tables in the form that metrics read, with checked columns. They contain numbers as in the files, not
+        words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
@@ -277,8 +277,8 @@ class RunTables:
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
-        """Return every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is
-        null if the packet was not lost on a link."""
+        """Return every lost packet, including ACKs and probes, with the place where it was lost and the cause.
+        `direction` is null if the packet was not lost on a link."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
@@ -307,7 +307,7 @@ class RunTables:
         return self._frame("metrics")
 
     def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
-        """Return the rows of a flow with the wanted values. A wanted value of None matches any value."""
+        """Return the rows of a flow with the wanted values. If a wanted value is None, every value matches."""
         if flow is not None:
             wanted["flow"] = self.flow_number(flow)
         for column, value in wanted.items():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The visibility and routes: rules for links, shortest paths, and `Routes`, which holds the routes of any medium."""
+"""Visibility and routes. Contains the rules for links, the shortest paths, and `Routes`, which holds the routes of any
+medium."""
 
 from leowarp.routes.fixed import fixed_routes
 from leowarp.routes.last_hop import LastHop

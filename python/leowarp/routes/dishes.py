@@ -26,7 +26,7 @@ class Dish:
     fixed_ns: int
 
     def seen(self, t_ns: NDArray[np.int64], satellites: int) -> NDArray[np.bool_]:
-        """Return a mask of shape (len(t_ns), satellites): the satellite in use at each instant."""
+        """Return a mask of shape (len(t_ns), satellites). At each instant, only the satellite in use is True."""
         now = self.satellites[np.searchsorted(self.begin_ns, t_ns, side="right") - 1]
         return np.asarray(now[:, None] == np.arange(satellites))
 

@@ -28,7 +28,7 @@ def sky_of(constellation: Constellation) -> Ephemeris:
 
 
 def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]:
-    """Return the links as pairs of the numbers in the satellites' names, and each satellite's position."""
+    """Return the links and the position of each satellite. A link is a pair of the numbers in the satellites' names."""
     number = np.array([int(name.removeprefix("S-")) for name in sky.names])
     here_m = sky.positions_ecef_m(t_ns)
     pairs = np.sort(number[isl_rule(plan(isl=isl), sky).pairs(here_m)], axis=1)

@@ -54,8 +54,8 @@ class Grid:
         """Return the grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
 
         From one plane to the next, slot s moves ahead by F / P of a slot (`ephemeris.walker`). The plane after the last
-        plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, the plane
-        after the last plane is also plane 0, but the seam lies between them.
+        plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, plane 0
+        also follows the last plane, but the seam lies between the two.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
         # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.
@@ -79,7 +79,7 @@ class Grid:
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether the polar cut-off allows each link. Links within a plane are always allowed."""
+        """For each link, return whether the polar cut-off allows it. The cut-off always allows links within a plane."""
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
         plane = np.full(len(satellites_m), -1)
@@ -94,7 +94,7 @@ class Grid:
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
         """The pairs of each satellite and the one in the next slot of its plane, shape (m, 2). A plane of two slots
-        gives the same pair twice. A plane of one slot gives none."""
+        gives the same pair twice. A plane of one slot gives no pair."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
@@ -137,5 +137,6 @@ class Grid:
 
 
 def _of_both(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the pairs of satellites at the same positions of `a` and `b`, shape (m, 2), without empty slots."""
+    """Pair the satellites at equal positions of `a` and `b`. Positions with an empty slot are left out, and the shape
+    is (m, 2)."""
     return np.column_stack([a, b])[(a >= 0) & (b >= 0)]

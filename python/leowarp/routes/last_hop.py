@@ -20,7 +20,8 @@ TERMINAL = 0
 class LastHop:
     """A link of the medium that replaces the ground link to the terminal.
 
-    rule: The rule that chooses the last satellite among those that the terminal sees: kept, highest or shortest.
+    rule: The rule for the last satellite: kept, highest or shortest. It chooses among the satellites that the terminal
+        sees.
     leaving_ns, arriving_ns: The one-way delay from the terminal, and the smallest one-way delay to it. Both delays
         include the propagation delay. They replace the delay that follows from the link's length.
     """
@@ -58,7 +59,7 @@ class LastSatellite:
         """Return a mask of the satellites over which a route may end. It has one of the visible ones, none, or
         (``shortest``) all visible ones.
 
-        Call this method exactly once for each route update, in order, because each choice depends on the previous one.
+        Call this method once for each route update, in chronological order. Each choice depends on the previous one.
 
         seen: Whether each satellite is above the terminal's mask now, bool array of shape (n,).
         satellites_m: A float64 array of shape (n, 3), m

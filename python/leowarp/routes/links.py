@@ -157,8 +157,8 @@ class NoIsl:
 class FewTerminals:
     """A rule that limits each satellite to the `terminals` nearest links of another rule.
 
-    Links are considered from the shortest to the longest. Equal lengths, to the millimetre, are ordered by satellite
-    index. A link is accepted if both of its satellites still have a free terminal.
+    Links are considered in order of length, the shortest first. Equal lengths, to the millimetre, are ordered by
+    satellite index. A link is accepted if both of its satellites still have a free terminal.
     """
 
     rule: IslRule

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The changes of paths between two route updates: the delays at each delay update, and links that leave their range."""
+"""Computes how paths change between two route updates. The delays change at each delay update, and links can leave
+their range."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ _INSTANTS_AT_ONCE = 32
 
 
 class PathDelays:
-    """The lengths and delays of paths at any instant, and their extremes over a run.
+    """Computes the lengths and delays of paths at any instant, and their extremes over a run.
 
-    last_hop: The last hop of the medium, whose delay replaces the ground link's delay.
+    last_hop: The last hop of the medium. Its delay is used instead of the delay of the ground link.
     dishes: The dishes, whose ground links have a fixed delay in addition to propagation.
     """
 
@@ -62,7 +63,7 @@ class PathDelays:
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
         """Return the extremes and mean of the forward paths' delays, and the extremes of the number of ISL hops. The
-        delays are taken at the delay updates.
+        delays are computed at each delay update.
 
         t_ns: The times of the route updates, int64 array of shape (k,).
         paths: k sequences of (Path or None)
@@ -179,8 +180,8 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """Return the links that are on any of the paths. Each link is listed once, with the smaller node first, sorted,
-    shape (m, 2).
+    """Return the links that are on any of the paths. Each link is listed once, with the smaller node first. The links
+    are sorted, and the shape is (m, 2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]

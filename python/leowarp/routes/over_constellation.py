@@ -223,7 +223,7 @@ class _Network:
         return bool(self.rule.holds(satellites_m, _isl_of(path)).all())
 
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
-        """Return the network at an instant: nodes, links, and the cost of each link in the plan's metric.
+        """Return the network at an instant: its nodes, its links, and the cost of each link in the metric of the plan.
 
         satellites_m: A float64 array of shape (n, 3), m
         links: An int array of shape (m, 2)
@@ -266,8 +266,8 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """Return the new path of each ordered pair. `before` has the current paths. Pairs whose indexes are in `kept`
-        keep their current path.
+        """Return the new path of each ordered pair. `before` has the current paths. A pair keeps its current path if
+        its index is in `kept`.
 
         Returns: A list of (Path or None) in the order of `ordered_pairs`. With ``routing.reverse = "mirror"``, each
             return path is the reversed forward path.
@@ -454,7 +454,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Return a hint about the keys of `[isl]` that allow more links, depending on `isl.rule`."""
+    """Return a hint about the keys of `[isl]` with which there would be more links. It depends on `isl.rule`."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

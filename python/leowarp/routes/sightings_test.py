@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hint for a station that sees no satellite. After the hint's change, the station sees one."""
+"""The hint for a station that sees no satellite. If `[ground]` is changed as the hint says, the station sees a
+satellite."""
 
 import dataclasses
 import re

@@ -43,7 +43,7 @@ class Routes:
     isl: All links between satellites that the rule includes, as k int arrays of shape (m, 2), one per update. The value
         is None unless ``network.instantiate = "all"``.
     leavings: The links in use that left their range, sorted by time.
-    acquisitions: The links between satellites that paths use before the links are available.
+    acquisitions: The satellite links that paths use before these links are available.
     summary: The numbers that describe the routes. Their names end in the unit.
     """
 
@@ -63,7 +63,7 @@ class Routes:
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
     """Return the names of the nodes on each path: ``paths_of(table)[source, destination][path_id]``.
 
-    A pair that never has a path has an empty dict.
+    If a pair never has a path, its dict is empty.
 
     table: A routes table.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STATUS_NS = 500_000_000
 LOSS_NS = 5_000_000_000
-"""The minimum real time in ns between two reports of virtual time's lag."""
+"""The minimum real time, in ns, between two reports about the lag of virtual time."""
 _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 

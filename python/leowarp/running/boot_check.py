@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether kernel and agent boot on this machine and carry packets."""
+"""Checks whether the kernel and the agent boot on this machine, and whether they carry packets."""
 
 from __future__ import annotations
 

@@ -141,8 +141,8 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Return a listening socket for each door, with its destination. If a socket cannot be opened, all others are
-    closed."""
+    """Return a listening socket for SOCKS and for each forward. SOCKS has None instead of a forward. If a socket cannot
+    be opened, all others are closed."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

@@ -28,7 +28,7 @@ class Writing:
 
     The context creates the directory and the mark, which is the file `INCOMPLETE`, and locks the mark. If an exception
     ends the context, its message is written to the mark, and all files are kept. If the context ends normally and there
-    is a manifest, the mark is deleted.
+    is a manifest, the file `INCOMPLETE` is deleted.
 
     path: The run directory. Missing parent directories are created too.
     force: Whether a complete run at `path` is replaced. An incomplete run is always replaced.
@@ -62,8 +62,8 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """Lock the mark and return its descriptor. The lock excludes other writers. With it, this process may replace
-        existing files.
+        """Lock the mark and return its descriptor. The lock excludes other writers. While this process has the lock, it
+        may replace existing files.
 
         Raises ScenarioError if another process writes to the directory, or if the existing files must not be replaced.
         Raises OSError if the mark cannot be created or locked.
@@ -94,7 +94,7 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Return whether a locked mark is still the directory's file, and the run has not become complete.
+        """Return whether the locked file is still the directory's `INCOMPLETE`, and the run has not become complete.
 
         Another writer may have ended after this process checked the directory and before it got the lock. Perhaps that
         writer deleted the mark after this process had opened it. The locked file is then no longer in the directory.
@@ -161,8 +161,8 @@ class Writing:
                 raise
 
     def _refuse_what_is_not_ours(self) -> None:
-        """Raise ScenarioError unless the directory is absent or empty, or contains an incomplete run or a run that may
-        be replaced."""
+        """Raise ScenarioError if the directory contains anything but an incomplete run or a run that may be replaced.
+        An absent or empty directory is allowed."""
         if not self.path.exists():
             return
         if not self.path.is_dir():

@@ -110,7 +110,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """Return the flows of each run, by their position in the comparison and their kind."""
+    """Return the flows of each run as a dict. The keys are a flow's index in the comparison, and its kind."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
@@ -309,8 +309,8 @@ def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | Non
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Return the indices of the flows, beginning with the worst flow, and the criterion. The criterion is goodput for
-    TCP flows, and loss and delay for other flows."""
+    """Return the indices of the flows, the worst flow first, and the name of the criterion. The criterion is goodput
+    for TCP flows, and loss and delay for other flows."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")

@@ -30,7 +30,7 @@ class Row:
     text: The function that formats the values of `name` and `also`. The default depends on the unit.
     unless: The name of a scalar. The row is hidden if the scalar has a value in at least one column.
     label: The label of the row. If it is given, it replaces the label from the declaration.
-    unknown: The text for a flow without a value, if its path changed.
+    unknown: The text that a flow without a value gets if its path changed.
     """
 
     name: str

@@ -131,7 +131,7 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return a dict from declared name to value for the scalars of a run or a flow. Lists are left out.
 
     summary: The object `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep.
-    Returns: The values by name, with dots between objects and their keys.
+    Returns: A dict of the values. A dot separates the name of an object from its key.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}

@@ -123,8 +123,8 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     """Read a file, and merge it over the file that it extends.
 
-    `below` holds the resolved paths of the files that extend this one. The file must not extend any of them, because it
-    would extend itself.
+    `below` has the resolved paths of the files that extend this one, directly or indirectly. The file must not extend
+    any of them, because it would extend itself.
 
     Raises ScenarioError if the file extends itself or a missing file, or if a run's plan extends another file.
     """

@@ -2,8 +2,9 @@
 """The size of a plan, with upper bounds on the memory and time of its run. The size is known before anything is
 computed.
 
-Each cost per unit was measured on one machine (docs/performance.md, "Limits"). The true cost is between about half of
-the estimate and the estimate. A plan whose estimate is too large is rejected. The estimates never change a result.
+Each cost per unit was measured on one machine (docs/performance.md, "Limits"). The true cost is at most the estimate,
+and at least about half of the estimate. A plan whose estimate is too large is rejected. The estimates never change a
+result.
 """
 
 from __future__ import annotations

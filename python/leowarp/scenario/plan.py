@@ -147,7 +147,7 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
-    """Return the dataclass of a section, with the class's defaults for missing values."""
+    """Return a section as its dataclass. Missing values get the defaults of the class."""
     # The hashes in the text are left out: they were compared when the files were looked up, and the plan contains the
     # files' own hashes.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
@@ -185,7 +185,8 @@ def _found_files(
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """Find and hash the files that a section names.
 
-    copies: The sha256 of each file of earlier sections, by name. The function adds the files of this section.
+    copies: A dict from the name of a file to its sha256, for the files of earlier sections. The function adds the files
+        of this section.
     Returns: The files that were found, by attribute of the section. Missing files are left out.
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.

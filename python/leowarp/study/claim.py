@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A claim of a published study, the test that checks the claim, and the outcome of the test.
 
-Each test (series, window, threshold) is written down before its result is known. If the result of a test depends on a
-threshold, the claim gives the result for two thresholds.
+Each test (series, window, threshold) is written down before its result is known. If an outcome depends on a threshold,
+the claim gives the outcomes for two thresholds.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Claim:
     evaluate : callable
         The function `evaluate(sample) -> Outcome`.
     by_construction : bool
-        True if the test compares a value with its own source. For example, a library is compared with the definitions
-        that it implements, or a profile with its published numbers. Such claims hold by construction, and their
-        verdicts are counted separately.
+        True if the test compares a value with the source of this value. For example, a library is compared with the
+        definitions that it implements, or a profile with its published numbers. Such claims hold by construction, and
+        their verdicts are counted separately.
     """
 
     number: str
@@ -80,7 +80,7 @@ class Claim:
 
 
 ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
-"""The fields of a claim that are copied into the claim's row in `claims.json`."""
+"""The fields that the row of a claim in `claims.json` takes from the claim."""
 
 
 def in_words(figure: str) -> str:
@@ -100,8 +100,8 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
     Raises TraceError if no sample has all runs that the test needs.
     samples: A sequence of (name, sample). The first sample has the study's own runs.
-    Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the first usable sample's `verdict`,
-        `measured`, `numbers` and `cause`. `samples` has these four values of each sample, and the sample's name as
+    Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`. The `verdict`, `measured`, `numbers` and `cause`
+        are those of the first usable sample. `samples` has these four values of each sample, and the sample's name as
         `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
@@ -126,8 +126,8 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """Return the verdict on a claim from the truth of its parts. The verdict is "holds" if all parts are true, "partly"
-    if only some are, and "does not hold" if none is.
+    """Return the verdict on a claim. `parts` says for each part of the claim whether it is true. The verdict is "holds"
+    if all parts are true, "partly" if only some are, and "does not hold" if none is.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'

@@ -25,7 +25,7 @@ from leowarp.version import VERSION
 class ExampleRun:
     """A run of a study: an example scenario with some replaced scenario keys.
 
-    slug: The name of the run within the study, and the name of its directory.
+    slug: The name of the run within the study. Its directory has the same name.
     example: The file name of the example scenario.
     set: The scenario keys that are replaced, with their new values.
     why: The reason for the run.
@@ -50,8 +50,8 @@ def make_runs(
     """Make the runs that have no result yet. Return the directories of complete runs and the errors of failed runs,
     each by name.
 
-    A complete run of exactly the same plan is repeated only if `force` is set. A run directory with a different plan is
-    replaced.
+    A complete run of exactly the same plan is repeated only if `force` is set. If a run directory has a different plan,
+    it is replaced.
 
     folder: The directory of the study. Runs are in `runs/<slug>`.
     settings: The dotted keys for the scenario of every run. The `set` of a single run overrides `settings`.

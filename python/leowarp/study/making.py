@@ -15,7 +15,7 @@ from leowarp.study.page import DrawnFigure, Section
 
 @dataclass(frozen=True)
 class Making:
-    """The settings for the runs of any study: directory, number of parallel runs, kernel.
+    """The settings for the runs of any study. Examples are the directory, the number of parallel runs, and the kernel.
 
     Attributes
     ----------

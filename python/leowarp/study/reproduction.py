@@ -86,8 +86,8 @@ def reproduce(
         For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table). `capacity` is a file with the dish's
         capacity, for a recording that has none. With a recording, the sessions run over its replay.
     scheduler : str, optional
-        For all studies except `frederiksen2024` and `programs`: the address of a Dask scheduler, whose workers make the
-            runs.
+        The address of a Dask scheduler, whose workers make the runs. It applies to all studies except `frederiksen2024`
+            and `programs`.
     at_once, kernel, force, progress
         See `leowarp.run_many`. For a study with many runs, `progress` is called with each `StudyProgress`.
 
@@ -148,7 +148,7 @@ def reproduce(
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
     """Return one row of `claims.json` per claim. If some of a claim's runs failed or were not requested, the verdict is
-    "cannot be told". The row states why the first of these runs is missing.
+    "cannot be told". The row gives the reason for the first of the missing runs.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}

@@ -33,7 +33,7 @@ class Middle:
 
     median, low, high: The values in the unit of the data. nan means that there are no values.
     count: The number of values.
-    confidence_ratio: The probability that an interval computed by this method contains the true median.
+    confidence_ratio: The probability that such an interval contains the true median.
     """
 
     median: float
@@ -62,7 +62,7 @@ class Middle:
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
         """Return the median and its interval as text, such as `12.3 (11.0 to 14.1)`.
 
-        scale: The factor for the values. For example, 1e-6 converts bit/s to Mbit/s.
+        scale: The factor by which the values are multiplied. For example, 1e-6 converts bit/s to Mbit/s.
         digits: The number of digits after the decimal point. An infinite value represents an event that did not happen.
             Its text is "never".
 

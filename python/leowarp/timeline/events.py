@@ -135,8 +135,8 @@ class LinkKind:
         )
 
     def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
-        """Return netem's limit in packets: Q + ceil(D R/packet). With this limit, `limit_pkts` packets can wait while
-        the delay line is full.
+        """Return netem's limit in packets. It is Q + ceil(D R/packet). With this limit, `limit_pkts` packets can wait
+        while the delay line is full.
 
         Without a rate no packet ever waits, so the link gets no limit.
 
@@ -334,8 +334,8 @@ class Events:
         self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
     def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
-        """Add the first path of a pair of stations, and all changes of its path. The events are between the hosts
-        `source` and `destination`."""
+        """Add the first path between a pair of stations, and all later changes of this path. The events are between the
+        hosts `source` and `destination`."""
         numbers = routes.numbers
         for k, t_ns in enumerate(routes.t_ns.tolist()):
             change_id = numbers.change_ids[k][pair]

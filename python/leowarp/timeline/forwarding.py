@@ -10,14 +10,15 @@ from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
 _Entry = tuple[int, int, int | None]
-"""The node, the destination host, and the path id. The path id is None unless packets keep their initial path."""
+"""A forwarding entry: the node, the destination host, and the path id. The path id is None unless packets keep their
+initial path."""
 
 
 class Forwarding:
     """The next hops of all nodes.
 
     events: The timeline to which the changes are added.
-    host_of: The host that is attached to each node at an end of a path.
+    host_of: A dict from a node at an end of a path to the host that is attached to it.
     by_path: Whether packets keep their initial path (``in_flight = "source"``). If so, a node has one entry for each
         path. Otherwise, a node has one next hop for each destination.
     """
@@ -87,7 +88,7 @@ class Forwarding:
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
-        """Remove all entries whose next hop is over a link that goes down.
+        """Remove all entries that use a link that goes down.
 
         The entries of both directions are removed at the time `t_ns`. Packets that reach a node without an entry have
         no route (drop cause 4).

@@ -3,9 +3,9 @@
 
 netem computes a delay as ``mean + jitter * table[r % size] / 8192``, with `r` from 32 random bits. The table's values
 have 16 bits, so a random delay differs from `mean` by at most 4 times `jitter`. A table has at most 16384 values
-(`tabledist` and `get_dist_table` in Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is
-equally likely. The table is the inverse of the distribution function at the midpoints of 16384 equal shares of
-probability.
+(`tabledist` and `get_dist_table` in Linux 6.12's net/sched/sch_netem.c). Because 16384 divides 2^32, all values of the
+table are equally likely. The table is the inverse of the distribution function at the midpoints of 16384 equal shares
+of probability.
 
 All distributions here have mean 0 and standard deviation 1. Some of their values exceed 4, which is netem's limit. The
 values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to the standard

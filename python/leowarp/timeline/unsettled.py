@@ -17,8 +17,9 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     only on the routing entries, and not on where packets are.
 
     table: A timeline's table.
-    Returns: `circle_ns` (packets would loop) and `no_entry_ns` (a node has no route), each summed over all ordered
-        pairs that have a path. The two sums are 0 if all nodes of a path switch at the same instant.
+    Returns: `circle_ns` is the time in which packets would loop, and `no_entry_ns` the time in which a node has no
+        route. Both are sums over all ordered pairs that have a path. The two sums are 0 if all nodes of a path switch
+        at the same instant.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")

@@ -51,7 +51,7 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
 
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
-    """Return the table `sockets` with BBR's mode (`hosts.BBR_MODE`, as a number) as an additional last column.
+    """Return the table `sockets` with one more column at the end: BBR's mode as a number (`hosts.BBR_MODE`).
 
     sockets: The rows, with the table's metadata, which contain the congestion control of each flow.
     """

@@ -27,16 +27,16 @@ def packets_from_captures(
 ) -> pa.Table:
     """Return the packet truth of the TCP connections that are in both captures.
 
-    source, destination: The captures at the host that opens the connections, and at the host that accepts them.
-        Offloads must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the two
-        captures contain different segments.
+    source, destination: The capture at the host that opens the connections, and the capture at the host that accepts
+        them. Offloads must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the
+        two captures contain different segments.
     clock_offset_ns: The offset that converts the destination's times to the source's clock, by addition. The captures
         cannot show the offset, because they give only the sum of the two one-way delays.
     start_ns: The time on the source's clock that becomes 0. The default is the time of the first segment of a
         connection.
     Returns: A table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
-        captures do not contain these values. An error is raised if a packet seems to arrive before it was sent, because
-        the offset is wrong.
+        captures do not contain these values. If a packet seems to arrive before it was sent, the offset is wrong, and
+        an error is raised.
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments are in only
     one of the captures.
 
@@ -117,8 +117,8 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Return the sequence number at which the payload of the stream begins. The first payload byte follows the SYN.
-    Without a SYN, it is the first captured byte."""
+    """Return the sequence number at which the payload of the stream begins. The first payload byte follows the SYN. If
+    the stream has no SYN, this is the first captured byte."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK

@@ -20,7 +20,7 @@ from leowarp.base.errors import TraceError
 
 KIND = "iperf3"
 CLIENT = 0
-"""The value of the column `role` for a client."""
+"""The value that the column `role` has for a client."""
 MOST_BYTES = 64 << 20
 _HEAD_BYTES = 1 << 16
 _BEGINNING = re.compile(r'\s*\{\s*"start":\s*\{')

@@ -21,8 +21,8 @@ class Segment:
     t_ns: The time on the capture's own clock, in the resolution of the file.
     source, destination: (bytes, int). The address in network byte order (4 or 16 bytes), and the port.
     seq, ack, flags: The values of the TCP header (RFC 9293, 3.1).
-    len_bytes: The length of the payload, computed from the lengths in the headers. Bytes beyond the capture's snap
-        length count.
+    len_bytes: The length of the payload, computed from the lengths in the headers. Bytes that were cut off by the
+        capture's snap length are included.
     ip_id: The identification of IPv4, or 0 for IPv6, which has none.
     """
 
@@ -154,7 +154,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
-    """Return the TCP segment in a frame, or None without TCP or for a later fragment of an IP packet.
+    """Return the TCP segment in a frame. The result is None without TCP, and for a later fragment of an IP packet.
 
     The length of the payload is the total length minus the lengths of both headers (RFC 791, 3.1; RFC 8200, 3; RFC
     9293, 3.1). Packets with IPv6 extension headers are skipped.

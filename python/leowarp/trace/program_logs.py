@@ -16,7 +16,7 @@ _QLOG = (".qlog", ".sqlog")
 
 
 def program_logs(directory: Path) -> dict[str, list[str]]:
-    """Return the TLS key logs and qlogs among the files of a run directory.
+    """Find the TLS key logs and the qlogs in a run directory.
 
     The first line identifies a TLS key log, whatever the name of the file. The suffix of the name identifies a qlog.
 

@@ -172,8 +172,8 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     Columns may have any order and integer width. A unit that differs from the schema's unit is an error, because
     readers would misread the numbers (design/interfaces.md, section 5).
 
-    Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing.
-    The fields must add up to the length of a record.
+    Raises TraceError if a field has no name, occurs twice or is missing. Also raised if its type or unit is not the
+    schema's. The fields must add up to the length of a record.
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")

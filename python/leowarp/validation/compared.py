@@ -46,8 +46,8 @@ class Row:
     quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium. The quantiles are
         empty if there are no samples.
     distances: The Kolmogorov-Smirnov distance of each medium from the second half.
-    floor: The Kolmogorov-Smirnov distance between the two halves of the recording. The profile was fitted to the first
-        half.
+    floor: The Kolmogorov-Smirnov distance between the first and the second half of the recording. The profile was
+        fitted to the first half.
     noise: The distance that chance alone exceeds in 5 of 100 cases, if both sample sets come from one distribution.
     """
 
@@ -117,7 +117,7 @@ def validate(
     folder: The folder for the results. Each recording gets a subfolder with scenarios and runs.
     recordings_folder: The folder that is searched for public recordings.
     columns: The columns of files without a header.
-    received: True if files without a header contain the times at which replies arrived.
+    received: If true, the times in files without a header are the times at which replies arrived.
     interval_ns: The interval between the lines of files that do not contain times.
     profile: The profile with which files are compared. Each public recording names its own profile.
     longest_ns: The maximum duration of each simulated run. The default is the duration of the recording.

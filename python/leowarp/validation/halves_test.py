@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the halves of measurements. No probe is both in the half for fitting and in the half for comparing."""
+"""Tests of the halves of measurements. No probe is in both halves."""
 
 import numpy as np
 import pytest

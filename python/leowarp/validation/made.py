@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeat the measurement of a recording in the guest, over a replay of the recording and over profiles."""
+"""Repeat the measurement of a recording in the guest. The path is a replay of the recording, or a profile."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def written_preset(fit: Fit, folder: Path) -> None:
 
 
 def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
-    """Return the media over which the measurement is repeated. Each name has the medium's section of the scenario, and
-    the two ends of the measurement."""
+    """Return the media over which the measurement is repeated. The key is the name of a medium. A value has the section
+    of the scenario for this medium, and the two ends of the measurement."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -142,7 +142,8 @@ def printed_ns(rtt_ns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def transfer_of(run: Run, way: str, flow: int = 0) -> Transfer:
-    """Return the goodput of a run's flow in intervals of 0.1 s, with retransmissions and smoothed round-trip times."""
+    """Return the goodput of a flow in intervals of 0.1 s. The result also has retransmissions and smoothed round-trip
+    times."""
     goodput, sockets = run.series("goodput", flow), run.sockets(flow)
     step_ns = 100_000_000
     count = run.plan.run.duration_ns // step_ns

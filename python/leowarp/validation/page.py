@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `leowarp validate`, with a table and distributions for each recording, and a list of skipped
+"""The page of `leowarp validate`. It has a table and distributions for each recording, and a list of skipped
 recordings."""
 
 from __future__ import annotations

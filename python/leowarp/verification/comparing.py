@@ -69,7 +69,7 @@ def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the numbers of each figure with a figure of the second run for the same flows."""
+    """Compare the numbers of each figure with the same figure of the second run, for the same flows."""
     for name in names:
         try:
             stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()

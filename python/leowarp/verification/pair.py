@@ -51,8 +51,8 @@ class Pair:
     def called(self, directory: str) -> Path:
         """Return a copy of the second run, in a directory with the first run's name, manifest and cost.
 
-        A report contains the names of the run's directory and machine. Both are the same for the copy, so its report
-        must be identical to the first run's report.
+        A report contains the names of the run's directory and machine. The copy has the same names, so its report must
+        be identical to the report of the first run.
         """
         path = self.scratch / "called" / directory
         if not path.exists():

@@ -31,7 +31,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Found:
-    """The verdict on a file, with details.
+    """The verdict on a file, and the reasons for it.
 
     file: The name of the file in the run directory.
     why: The differences, or the reason why the file was not compared.

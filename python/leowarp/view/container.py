@@ -42,8 +42,8 @@ class Arrays:
         self._known: dict[tuple[str, bytes], int] = {}
 
     def integers(self, values: Any) -> dict[str, int]:
-        """Add integers that fit into int32, or nan for a missing value. The array stores differences between
-        neighbours, modulo 2^32.
+        """Add integers that fit into int32, or nan for a missing value. Each stored value is the difference to the
+        previous value, modulo 2^32.
 
         Raises ValueError if a value does not fit into int32. The smallest int32 is accepted and means "missing".
         """
@@ -94,8 +94,8 @@ class Arrays:
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Store an array in the container's byte order: the first bytes of all values, all second bytes, and so on.
-        Equal arrays are stored only once."""
+        """Store an array in the byte order of the container: first the first bytes of all values, then all second
+        bytes, and so on. Equal arrays are stored only once."""
         # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they
         # form long sequences of equal bytes, which compress well.
         planes = values.view("u1").reshape(len(values), values.itemsize).T

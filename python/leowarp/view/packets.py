@@ -110,8 +110,8 @@ def _within(
     """Return the packets that were sent within the spans. For each span, also return the interval in which no packet in
     flight is missing.
 
-    Packets that were sent before a span and arrive within it are not included. The interval begins one largest delay
-    after the span's begin, when all packets sent before the span must have arrived.
+    Packets that were sent before a span and arrive within it are not included. The interval begins later than its span,
+    by the largest delay. At this time, all packets sent before the span have arrived.
 
     rows, sent_ns: int arrays of shape (n,). The selectable rows of `packets`, sorted by sending time, and their sending
         times.

@@ -41,8 +41,8 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
     Returns: The reference to the array of each series in the container. An array has one value per step of the grid. A
         TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),
         `bbr_mode` (a key of `BBR_MODES`, only for BBR) and `queue_pkts` (packets in the queues of the path). Every flow
-        has `late_pkts`, `lost_pkts`, `again_pkts` (data packets, counted when they were sent). A series that the run
-        did not record is left out.
+        has `late_pkts`, `lost_pkts`, `again_pkts` (data packets, counted when they were sent). If the run did not
+        record a series, it is left out.
     """
     grid_ns = np.arange(0, run.end_ns, step_ns, dtype="int64")
     flow, tables = run.observed_plan.flows[number], run.tables

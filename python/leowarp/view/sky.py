@@ -23,7 +23,7 @@ from leowarp.view.container import Arrays
 
 KEYFRAME_S = 300
 BEFORE, AFTER = 2, 3
-"""The number of keyframes before and after an interval's first keyframe that its polynomial uses."""
+"""The polynomial of an interval uses this many keyframes before and after the first keyframe of the interval."""
 
 MOST_LINK_UPDATES = 400
 MOST_LINK_ROWS = 150_000

@@ -83,7 +83,8 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
 
 
 def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times at which any link of a path changes its delay, and all links' delays at these times.
+    """Return the times at which the delay of any link of a path changes. Also return the delays of all its links at
+    these times.
 
     Returns at_ns: int array of shape (k,). The first value is `from_ns`. With more than `most` times, `from_ns` is the
         only value.
@@ -109,7 +110,7 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 
 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
-    """Return the delays of an old path's links at the time `at_ns` at which a new path replaces it."""
+    """Return the delays that the links of an old path have at `at_ns`, when a new path replaces it."""
     links = run.tables.links_of(before)
     # If the old and the new path share an access link or a mobile channel, this link already has the new delay at
     # `at_ns`. For such a link, the delay 1 ns before `at_ns` is used.
@@ -118,8 +119,8 @@ def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], sinc
 
 
 def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Return the delay of a link in ns at the time `at_ns`. For a channel, whose delay varies continuously, the result
-    is the minimum from `from_ns` to `until_ns`."""
+    """Return the delay of a link in ns at the time `at_ns`. The delay of a channel varies continuously, so its minimum
+    from `from_ns` to `until_ns` is returned."""
     if run.link_values.has_channel(*link):
         return run.link_values.base_delay_ns(*link, from_ns, until_ns)
     return float(run.link_values.delay_ns(*link, at_ns))

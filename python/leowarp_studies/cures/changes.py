@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Route changes that the study examines. The changes lead to shorter paths and to longer paths, in two constellations
-and between two pairs of cities.
+"""Route changes that the study examines. Some changes lead to shorter paths, and some to longer ones. They occur in two
+constellations and between two pairs of cities.
 
 The route changes are computed from the constellation, as a run does. The sample of changes is spread evenly over the
 first hour.
@@ -83,7 +83,8 @@ class Change:
     direction : str
         The direction, one of `DIRECTIONS`.
     number : int
-        The number of the change in time order, from 0, among the selected changes of its pair and direction.
+        The index of the change in time order, from 0. Only the selected changes of the same pair and direction are
+        numbered.
     at_s : int
         The time of the change on the constellation's clock, in s.
     step_ns : int
@@ -146,8 +147,8 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Return the index (from 0) of the last node before the first difference of two paths. None means that the paths do
-    not differ."""
+    """Return the index (from 0) of the last node that two paths have in common before they first differ. None means
+    that the paths do not differ."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1

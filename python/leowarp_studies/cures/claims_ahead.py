@@ -62,7 +62,7 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
     """Compare CUBIC that knows the schedule with the oracle (`hold` with `move`). Return the missing payload, and
     CUBIC's spurious retransmissions.
 
-    BBR's results with the schedule are listed, but do not affect the verdict.
+    The results of BBR with the schedule are listed, but they do not affect the verdict.
 
     Returns
     -------

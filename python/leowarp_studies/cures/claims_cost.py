@@ -19,7 +19,7 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     """Measure the longest time that a packet is held at changes to a longer path, at saturation. The cures are `hold`
     alone, and `hold` with `move`.
 
-    Two conditions test the claim's words "as long as the queue". First, the median holding time is at least 10 ms,
+    Two conditions test the words "as long as the queue" of the claim. First, the median holding time is at least 10 ms,
     because all senders except BBR keep a standing queue. Second, every packet is held at most as long as a full queue
     takes to drain.
 
@@ -47,7 +47,7 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Measure the largest number of bytes held at one node, over all changes and TCPs at saturation. The cures are
+    """Measure the largest number of bytes that one node holds, over all changes and TCPs at saturation. The cures are
     `hold` alone, and `hold` with `move`.
 
     Returns
@@ -117,8 +117,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Compare two routing rules by the number of route changes in the first hour, and by the mean delay. One always
-    uses the shortest path, the other the same path until it breaks.
+    """Compare two routing rules by the number of route changes in the first hour, and by the mean delay. One rule
+    always uses the shortest path. The other rule keeps its path until the path breaks.
 
     Both numbers are computed from the routes of all four pairs, without packets.
 

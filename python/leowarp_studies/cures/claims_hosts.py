@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17): the cost of reordering, the effect of notices, and the effect of
-alternative loss detection.
+"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17). They cover the cost of reordering, and the effects of notices
+and of alternative loss detection.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
 
 # Implements claim 5.17 of cures (torres2020, which asks for one scalar).
 def a_scalar_predicts(frames: Frames) -> Outcome:
-    """Find the reordering metric that best predicts runs outside the fit (see `scalar`), for each TCP.
+    """For each TCP, find the reordering metric that best predicts the runs outside the fit (see `scalar`).
 
     Returns
     -------
@@ -172,8 +172,8 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """Return a text with TCP's reactions in runs in which the sender's satellite changes, minus its reactions on the
-    frozen path."""
+    """Return a text about how TCP reacts if the sender's satellite changes. Its reactions on the frozen path are
+    subtracted."""
     texts = []
     for tcp in TCPS:
         more = {

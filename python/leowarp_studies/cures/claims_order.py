@@ -119,7 +119,7 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
 
 # Implements claim 5.5 of cures (RFC 9550; queues in sequence at a full link).
 def resequencing_needs_time(frames: Frames) -> Outcome:
-    """Count the late packets at saturation with resequencing for 50 ms and for 150 ms, over all changes and TCPs.
+    """Count the late packets at saturation, over all changes and TCPs. Packets are resequenced for 50 ms or for 150 ms.
 
     Returns
     -------
@@ -143,8 +143,8 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.6 of cures (RFC 8985; RFC 5681).
 def order_is_enough(frames: Frames) -> Outcome:
-    """Count the spurious retransmissions that route changes cause at saturation, although a cure keeps packets in
-    order, by TCP.
+    """For each TCP, count the spurious retransmissions that route changes cause at saturation although a cure keeps
+    packets in order.
 
     Returns
     -------

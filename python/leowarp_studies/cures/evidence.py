@@ -24,8 +24,8 @@ QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
 """The rate of the links and the size of a full packet with overhead, from the scenario. `QUEUE_LIMIT_NS` is the time in
 which a full queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
-"""The columns in which two runs must agree to be compared. Two runs with equal values are identical until the change,
-except for the effects of cures that act before the change."""
+"""The columns in which two runs must agree to be compared. Two such runs are identical until the change, except for the
+effects of cures that act before the change."""
 
 
 def rows(
@@ -96,7 +96,7 @@ def reference_of(variant: str) -> str:
 
 
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
-    """Return the events per hour, averaged over the pairs of cities.
+    """Return the number of events per hour, averaged over the pairs of cities.
 
     For each pair of cities, the result is events per route change times route changes per hour with the variant's
     routing. Changes at which the sender's own station switches satellites are averaged separately, because the queue is

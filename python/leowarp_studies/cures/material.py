@@ -55,7 +55,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     Raises
     ------
     LeowarpError
-        The first failure, if no group has the runs that claims need.
+        If no group has the runs that the claims need. The error is the first failure.
     """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames = _frames(rows, making.folder)
@@ -109,7 +109,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Return texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Return texts for the top of the page. They say what a quick study leaves out, and repeat the warnings of the
+    runs."""
     sentences = []
     if quick:
         sentences.append(

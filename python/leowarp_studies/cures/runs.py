@@ -48,7 +48,7 @@ JITTERED = ("mechanisms-normal", "mechanisms-bic")
 
 
 AROUND = ("saturated", "loaded")
-"""The groups of runs around changes."""
+"""The groups of runs that cover the time around route changes."""
 
 
 def parts() -> tuple[Part, ...]:
@@ -99,7 +99,8 @@ def close_change() -> Change:
 
 
 def _close() -> Part:
-    """Return a group of runs of one change with every packet, under CUBIC. The complete run directories are stored."""
+    """Return a group of runs under CUBIC with one route change. The runs record every packet. The complete run
+    directories are stored."""
     shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
     content = {
         "name": "close",
@@ -119,8 +120,8 @@ def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, 
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Return the scenario keys of the changes, which vary together. The labels of the keys are columns that join the
-    rows of the runs with the table `changes`."""
+    """Return the scenario keys of the given changes. The keys vary together. The keys have labels. The labels become
+    columns, which join the rows of the runs with the table `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 

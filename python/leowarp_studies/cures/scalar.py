@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for the reordering metric of a path that best predicts a TCP's loss of performance, as `torres2020` calls
-for.
+"""Search for the reordering metric of a path that best predicts how much performance a TCP loses. `torres2020` asks for
+such a metric.
 
-The data are transfers of `torres2020` over jittered paths, under four TCPs that distinguish loss from reordering in
-different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter.
+The data are transfers of `torres2020` over jittered paths. There are four TCPs, which distinguish loss from reordering
+in different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter.
 The other runs test it.
 """
 
@@ -134,9 +134,9 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean),
-        `error` (root mean square, in the outcome's unit), `rank_correlation` (Spearman's, between prediction and
-        truth), `runs`.
+        The columns `tcp, outcome, number, explained_ratio, error, rank_correlation, runs`. `explained_ratio` is the
+        explained share of the variance. It is below 0 if the prediction is worse than the mean. `error` is the root
+        mean square, in the unit of the outcome. `rank_correlation` is Spearman's, between prediction and truth.
     """
     rows = []
     for tcp, of_tcp in frame.groupby("tcp"):

@@ -26,7 +26,7 @@ QUANTITIES = (
 
 
 def cures(frames: Mapping[str, Any]) -> str:
-    """Return the main table: one row per cure, with values per change and per hour."""
+    """Return the main table. It has one row per cure, with values per route change and per hour."""
     tcps = [tcp for tcp in TCPS if len(ev.rows(frames, NONE, tcp=tcp))]
     rows = []
     for name in ev.present(frames, ROWS):
@@ -101,7 +101,7 @@ def hours() -> str:
 
 
 def predictors(frames: Mapping[str, Any]) -> str:
-    """Return a table of how well each metric predicts each outcome of each TCP."""
+    """Return a table that shows how well each metric predicts each outcome of each TCP."""
     table: pd.DataFrame = frames["predictors"]
     rows = [
         [row.outcome, row.tcp, row.number, f"{100 * row.explained_ratio:.1f}", f"{100 * row.error:.2f}",

@@ -179,8 +179,8 @@ TCPS: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"congestion_control": "bbr", "tcp": {}},
     "classic": {"congestion_control": "cubic", "tcp": {"profile": "classic"}},
 }
-"""The four TCPs: Reno, CUBIC and BBR of today's Linux, and "classic", which is CUBIC without RACK, timestamps and
-DSACK."""
+"""The four TCPs. They are Reno, CUBIC and BBR of today's Linux, and "classic", which is CUBIC without RACK, timestamps
+and DSACK."""
 TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classic"}
 
 

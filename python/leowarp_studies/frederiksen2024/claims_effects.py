@@ -91,7 +91,7 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
     """Return the share of route changes after which the sender enters recovery and retransmits spuriously. Only changes
     with late packets and without a dropped packet are evaluated.
 
-    If a packet is dropped within 5 s (the attribution window), recovery is necessary, so the change is left out.
+    If a packet is dropped within 5 s (the attribution window), recovery is necessary. Such a change is left out.
 
     Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change has
         spurious retransmissions if more than half of the retransmissions after it were spurious.
@@ -250,8 +250,8 @@ def events_are_frequent(sample: Sample) -> Outcome:
 def cubic_performs_best(sample: Sample) -> Outcome:
     """Compare the mean goodput of the three algorithms, and their shares of bins with low goodput.
 
-    Returns: Numbers by run: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (shares of bins below 50 % and 90
-        % of the median).
+    Returns: Numbers by run: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio`. The latter two are shares of bins
+        below 50 % and 90 % of the median.
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     below: dict[float, dict[str, float]] = {0.5: {}, 0.9: {}}

@@ -2,8 +2,8 @@
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
 The functions have the form described in `claims_steady`. Claims about the variation of goodput use two measurements.
-One counts data in order at the receiver, as an application gets it. The other counts data acknowledged at the sender.
-The study samples goodput at 20 Hz, and does not say at which end of the flow.
+One counts data in order at the receiver, as an application gets it. The other measurement counts data that the sender
+knows to be acknowledged. The study samples goodput at 20 Hz, and does not say at which end of the flow.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""The smallest ratio of a scenario that counts as "almost unaffected". It is the mean goodput with route changes,
-divided by the mean goodput without them."""
+"""A scenario counts as "almost unaffected" if its ratio is at least this value. It is the mean goodput with route
+changes, divided by the mean goodput without them."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
@@ -175,7 +175,8 @@ def comparable_means(sample: Sample) -> Outcome:
 
 # Implements claim 1.23 of frederiksen2024 (section IV).
 def bbr_unaffected(sample: Sample) -> Outcome:
-    """Compare BBR's mean goodput in the three scenarios with the same path without route changes.
+    """Compare the mean goodput of BBR in the three scenarios with its mean goodput on the same path without route
+    changes.
 
     The reference is not the capacity, because BBR drains its queue every 10 s to measure the delay, with or without
     changes.
@@ -199,7 +200,7 @@ def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
 
 
 def _of_both(verdicts: list[Verdict]) -> Verdict:
-    """Combine the verdicts at both ends: their common verdict if they agree, otherwise "partly"."""
+    """Combine the verdicts at both ends. If both agree, the result is this verdict, otherwise "partly"."""
     return verdicts[0] if len(set(verdicts)) == 1 else "partly"
 
 

@@ -54,8 +54,8 @@ def path_delay_span(sample: Sample) -> Outcome:
 
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
-    """Compare the mean goodput of the three algorithms with and without route changes, and the goodput that is missing
-    after changes.
+    """Compare the mean goodput of the three algorithms with and without route changes. Also compare how much goodput
+    they lose after changes.
 
     The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show the
     effect of route changes. The first uses the control run, which has no changes. The other uses the last 1 s before
@@ -91,8 +91,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
     """Compare the goodput of CUBIC and BBR with the payload rate of the links, as mean and distribution. The payload is
     1448 of 1514 bytes of a frame.
 
-    "Close" means that the mean is at least 95 % of the payload rate. With 90 %, the claim holds partly. Figure 4 is a
-    distribution, so nine of ten 50 ms bins must also be close to the capacity.
+    "Close" means that the mean is at least 95 % of the payload rate. With 90 %, the claim holds partly. Figure 4 shows
+    a distribution. Therefore, nine of ten 50 ms bins must also be close to the capacity.
 
     Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
         capacity).
@@ -119,8 +119,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
 
 # Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
-    """Compare the nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of the
-    nine deciles.
+    """Compare the nine deciles of the smoothed RTT. The deciles are weighted by time. "Generally lower" means lower at
+    eight of the nine deciles.
 
     Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per run).
     """

@@ -30,7 +30,8 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """Replace the functions that read a run's tables by values stored in the synthetic run."""
+    """Replace the functions that read the tables of a run. The replacements return values that the synthetic run
+    stores."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,

@@ -15,7 +15,7 @@ from leowarp.metrics.inputs.tables import floats
 from leowarp_studies.frederiksen2024 import evidence as ev
 
 BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
-"""The windows before and after a change, in ns, as in claim 1.6."""
+"""The length in ns of the windows before and after a change, as in claim 1.6."""
 
 
 def sending_falls_after(run: Run, instants_ns: Any) -> int:

@@ -43,7 +43,7 @@ callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
-"""The causes of drops that have no relation to routes: a full queue, or random loss."""
+"""The causes of drops that are unrelated to routes. They are a full queue and random loss."""
 
 
 def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
@@ -180,7 +180,8 @@ def _limit_pkts(run: Run, section: Isl | Ground) -> float:
 
 
 def isl_delay_span_ns(run: Run) -> int:
-    """Return the largest minus the smallest propagation delay of the path's ISLs, in ns. Ground links are left out.
+    """Return the difference between the largest and the smallest propagation delay of the path's ISLs, in ns. Ground
+    links are left out.
 
     The largest and smallest are taken over all instants at which link delays change.
     """
@@ -204,7 +205,8 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
 
     window_ns: The time after a change in which goodput is measured. Changes in the study's scenarios are 30 s apart, so
         the windows after changes do not overlap.
-    Returns: The missing share. The share is below 0 if goodput rises after changes. Without changes, the share is nan.
+    Returns: The missing share. The share is below 0 if goodput is higher after changes than before. Without changes,
+        the share is nan.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -287,7 +289,7 @@ def dips_text(run: Run, share_of_median: float) -> str:
 
 
 def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> float:
-    """Return the share of 50 ms bins (see `rates_bps`) with goodput below a share of their median."""
+    """Return the share of 50 ms bins (see `rates_bps`) whose goodput is below `share_of_median` times the median."""
     rate = rates_bps(run, series)
     return share(rate < share_of_median * median(rate))
 
@@ -319,8 +321,8 @@ def repair_delays_ns(run: Run) -> np.ndarray:
     """Return the repair time in ns of each lost data packet. A repair lasts from the packet's sending to the first
     retransmission of its first byte.
 
-    The packet records (`drop_cause`) show which packets were lost, independent of the sender's assumptions. Losses
-    without a repair by the end of the run are left out.
+    The packet records (`drop_cause`) show which packets were really lost, whatever the sender assumed. Losses without a
+    repair by the end of the run are left out.
 
     Returns: int64 array of shape (losses,)
     """

@@ -30,7 +30,7 @@ CLASSIC = tuple(map(CLASSIC_TCP.slug, ALGORITHMS))
 EMULATOR_SCENARIOS = tuple(map(EMULATOR_LINKS.slug, SCENARIOS))
 CLASSIC_SCENARIOS = tuple(map(CLASSIC_TCP.slug, SCENARIOS))
 STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
-"""The names of the runs whose nodes switch one by one, on the emulator's links."""
+"""The names of the runs on the emulator's links in which the nodes switch one by one."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 """The reproduction of the study: complete run directories, and claims that are checked under each condition of
 `runs.CONDITIONS`.
 
-Complete directories are stored, because claims examine single packets. The other studies of papers have thousands of
-runs and store only one row per run.
+Complete directories are stored, because claims examine single packets.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from leowarp.study.directory import ExampleRun
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
 """The example scenarios of the study's three paths."""
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
-"""The example scenarios with the baseline's path: one with classic TCP, one with the emulator's links."""
+"""The example scenarios that use the path of the baseline. One has classic TCP, and one has the emulator's links."""
 CC = "flows.0.congestion_control"
 """The scenario key that differs between the study's runs."""
 
@@ -27,7 +27,7 @@ ALGORITHMS = ("reno", "cubic", "bbr")
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 """The names of the runs with CUBIC, one for each of the three scenarios."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""The names of the runs of the three scenarios with BBR, to which the study's conclusion also applies."""
+"""The names of the runs of the three scenarios with BBR. The conclusion of the study also applies to BBR."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
 """The scenario keys that turn the baseline into the second scenario."""
@@ -88,8 +88,8 @@ class Condition:
     name: The name of the condition in tables.
     slugs: The names of the runs in `CORE` that the condition includes.
     set: The scenario keys that are added to the keys of each run.
-    example: The scenario that replaces the three example scenarios. The keys `TO_NINE_PLANES` and `TO_CAPE_TOWN` then
-        set the second and third path.
+    example: The scenario that replaces the three example scenarios. With this scenario, the keys `TO_NINE_PLANES` and
+        `TO_CAPE_TOWN` set the second and third path.
     controls_of: The key of the condition that provides the controls: its runs without route changes. Another
         condition's controls have the same queues and the same TCP, but a path whose delay differs by some ms. None
         means that the condition has no controls, and claims that need controls are not checked.
@@ -143,9 +143,9 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""The scenario keys of nodes that switch one by one. The study's emulator first changes the forward routes, in the
-random order of a Go map, and then the return routes (main.go). A `podman exec` is assumed to take 100 ms, since neither
-the paper nor the code gives its duration."""
+"""The scenario keys of nodes that switch one by one. The study's emulator first changes the forward routes in random
+order, because it iterates over a Go map (main.go). It then changes the return routes. A `podman exec` is assumed to
+take 100 ms, since neither the paper nor the code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(
@@ -211,8 +211,8 @@ THRESHOLD_RUNS = (
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
-"""The runs for claim 1.19: do 300 duplicate ACKs absorb the reordering, and is a real loss still detected without a
-timeout?"""
+"""The runs for claim 1.19. They show whether 300 duplicate ACKs absorb the reordering, and whether a real loss is still
+detected without a timeout."""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)

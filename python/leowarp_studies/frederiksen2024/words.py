@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts with the numbers of runs, for the measured results and the causes of verdicts."""
+"""Texts that contain numbers of runs. They are used in the measured results and in the causes of verdicts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
 
 
 def yes(value: bool) -> str:
-    """Return a truth value as text."""
+    """Return "yes" or "no"."""
     return "yes" if value else "no"
 
 

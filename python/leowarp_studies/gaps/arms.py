@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""The time in s of the change in a run, which is also the interval between route updates. Until the change, packets use
+"""The time in s of the change in a run. It is also the interval between route updates. Until the change, packets use
 the path of the run's start."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
@@ -63,8 +63,8 @@ TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
 """The loads: a bulk transfer with one of three TCPs, a call beside a CUBIC transfer, and a page load alone."""
 START_S = (0, 1, 2, 3, 4)
-"""The start time in s of the transfer, by sample. A congestion window grows and shrinks in cycles of some seconds. The
-start times differ, so that changes meet different points of the cycle."""
+"""The time in s at which the transfer starts. There is one time per sample. A congestion window grows and shrinks in
+cycles of some seconds. The start times differ, so that changes meet different points of the cycle."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """The time in s from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may
 fall between two bursts."""
@@ -84,7 +84,7 @@ class Arm:
     """One condition that is tested at a route change: an event, or no event.
 
     control: The name of the condition with which this one is compared.
-    keys: The dotted scenario keys, or whole sections.
+    keys: The changed scenario keys: dotted keys with their values, or whole sections.
     dish: The keys of the receiver's access link. None means that the receiver has no access link.
     """
 

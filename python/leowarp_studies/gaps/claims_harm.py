@@ -90,7 +90,7 @@ def step_alone(sample: Sample) -> Outcome:
 
 # Implements claim 7.2 of gaps (RFC 8985: RACK waits a part of the round trip).
 def reordering_alone(sample: Sample) -> Outcome:
-    """Judge the extra harm of a change with possible overtaking, relative to the same change with the order kept."""
+    """Judge how much more harm a change does if packets may overtake each other than if the order is kept."""
     return _at_most(sample, MOVED, TCPS, NOTHING_MS)
 
 
@@ -158,7 +158,7 @@ def make_before_break(sample: Sample) -> Outcome:
 
 # Implements claim 7.9 of gaps (30 frames a second: 40 ms meet one or two).
 def call_loses_frames(sample: Sample) -> Outcome:
-    """Judge how many more frames never arrive completely with a gap than without a gap."""
+    """Judge how many more frames fail to arrive completely if there is a gap."""
     lost, buffered = (_extras(sample, arm, (CALL,), "lost_frames") for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median >= 1 for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= 0 for name, one in buffered.items()}
@@ -173,7 +173,7 @@ def slowest_frame(sample: Sample) -> Outcome:
 
 # Implements claim 7.11 of gaps (a loss costs a round trip, a hold its length).
 def page_waits(sample: Sample) -> Outcome:
-    """Judge the additional load time of a page with a gap, relative to a change alone."""
+    """Judge the additional load time of a page if there is a gap, compared with a route change without a gap."""
     lost, buffered = (_extras(sample, arm, (PAGE,)) for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median > GAP_MS for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= GAP_MS for name, one in buffered.items()}

@@ -20,8 +20,8 @@ MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "fr
 its missing data would take at the link's rate. Missing data are the data that this rate would have delivered since the
 transfer's start, minus the delivered data. Delivered data are those that the SACK-aware goodput of the sender's socket
 counts. In-order goodput is not used, because a packet missing at the end of a run would make all later data count as
-missing. For a call there are three measures: the delay of the slowest frame, frames that never arrived completely, and
-freezes. For a page load, the measure is the load time."""
+missing. A call has three measures: the delay of the slowest frame, the number of frames that never arrived completely,
+and the time in freezes. For a page load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
 """The measure that the table shows for each load. A transfer has `missing_ms`."""
 COUNTS = {

@@ -35,8 +35,8 @@ def at_peak(frames: Frames) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Return the median over seeds of a variant's column, with its interval. The median is unknown if the variant has
-    no rows.
+    """Return the median over seeds of a variant's column, with its interval. If the variant has no rows, the median is
+    unknown.
 
     rows: One row per seed and variant, for one preset.
     column: The name of a column of numbers. Missing values are left out.
@@ -67,7 +67,7 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Return the traces of any one variant at a preset. All variants have the same path capacity and reconfigurations."""
+    """Return the traces of one variant at a preset. All variants have the same path capacity and reconfigurations."""
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
             return list(traces)
@@ -93,8 +93,8 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     """Return numbers about the recovery of windows after cuts, by name. `cuts` is the number of cuts per session.
     `grown_ratio` is the share of cuts after which the window recovered before the next cut or the end. `grown_p50_s` is
-    the median time of their recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median
-    window after a cut.
+    the median time that these windows took to recover. `apart_p50_s` is the median time between cuts, and
+    `after_p50_pkts` the median window after a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
     `needed_p50_s` is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
@@ -156,7 +156,8 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 
 
 def estimate_ratio(trace: Trace) -> np.ndarray:
-    """Return BBR's estimate divided by the capacity, at the middle of each bin. Bins without an estimate are left out.
+    """Divide BBR's estimate by the capacity at the middle of each bin, and return the ratios. Bins without an estimate
+    are left out.
 
     Returns: float64 array, in which 1 means that the estimate equals the capacity. The array is empty for congestion
         controls without an estimate.
@@ -173,7 +174,8 @@ def estimate_ratio(trace: Trace) -> np.ndarray:
 
 
 def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Return a text with the kernel counters of a variant's sessions, as medians over seeds."""
+    """Return a text with the values of the kernel counters in a variant's sessions. Each value is a median over
+    seeds."""
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[rows["preset"] == preset]
 
@@ -240,7 +242,7 @@ def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def label(variant: str) -> str:
-    """Return the name of a variant in figures and tables."""
+    """Return the name of a variant for figures and tables."""
     return BY_NAME[variant].label
 
 

@@ -43,8 +43,8 @@ TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""The groups of sessions whose traces claims use. The value is the preset of all sessions of the group, or "" if each
-session has its own preset."""
+"""The groups of sessions whose traces claims use. The value is the preset of all sessions in this group. It is "" if
+the sessions have different presets."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 """The groups of which complete run directories are stored."""
@@ -68,8 +68,8 @@ def make(
 
     quick: True means a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
     scheduler: The address of a Dask scheduler.
-    path, capacity: The files with the recording of a dish, and with its capacity. With a recording, the sessions run
-        over a replay of the recording instead of over the profile.
+    path, capacity: The files with the recording of a dish, and with its capacity. If there is a recording, the sessions
+        run over its replay and not over the profile.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
     recording = None if path is None else recorded.read(path, capacity)

@@ -62,7 +62,7 @@ class Handover:
     """One reconfiguration as observed by pings.
 
     before_ms: The median round-trip time in the second before the reconfiguration.
-    highest_ms: The largest round-trip time in the window after the reconfiguration.
+    highest_ms: The largest round-trip time in the window that follows the reconfiguration.
     lost_pkts: The number of unanswered probes in the windows before and after the reconfiguration.
     gap_ms: The longest time between two successive replies to probes around the reconfiguration. The gap is nan if one
         of these probes was lost.
@@ -126,8 +126,8 @@ def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
 
 
 def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """Return the smallest round-trip time of each second of each slot. The first second of a slot is left out, because
-    it contains the handover.
+    """Return the smallest round-trip time of each second of each slot. The first second of each slot is left out,
+    because the handover affects it.
 
     Seconds without a reply are left out.
 

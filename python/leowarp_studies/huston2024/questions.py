@@ -15,7 +15,7 @@ from leowarp.study.parts import Part
 from leowarp_studies.huston2024.groups import NO_LOSS, OFF_PEAK, PEAK, TCP_SCENARIO, content, few_seeds
 
 SHARED_SEEDS = CONDITION_SEEDS = 6
-"""The smallest number of seeds for which the range of the values contains the median with 95 % confidence."""
+"""With at least this many seeds, the range of the values contains the median with 95 % confidence."""
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)

@@ -38,7 +38,7 @@ from leowarp_studies.huston2024.variants import (
 
 SCENARIO = "measured-path.toml"
 LINK = ("r0", "r1")
-"""The nodes at the ends of the link whose capacity is the replay's downlink capacity."""
+"""The nodes at the two ends of the link that has the downlink capacity of the replay."""
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
@@ -116,7 +116,8 @@ def capacity_alone() -> ScenarioError:
 
 
 def _span_ns(found: Measurement) -> tuple[int, int]:
-    """Return the first whole second at which all series have begun, and the earliest end of a series, in ns."""
+    """Return the start and end, in ns, of the time for which all series have values. The start is rounded up to a whole
+    second."""
     series = [one for one in found.series.values() if len(one)]
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")

@@ -38,7 +38,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     """Return `variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Rows of failed runs
     are left out.
 
-    `preset`: The value for rows that have no preset.
+    `preset`: The preset that rows without a preset get.
     `retransmitted_ratio`: The number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: The
         median recovery time, or infinite if most windows never recovered.
     """
@@ -71,7 +71,7 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
     """Return `variant` (the congestion control), `customers`, `seed`, goodput and 99th percentile of the RTT. The
-    values are of the first flow, beside this number of other customers' flows.
+    values are those of the first flow, while the given number of flows of other customers run beside it.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -122,7 +122,7 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
 
 def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `test, at` (UTC), `down_bps, up_bps` of each capacity test, sorted by time. `down_link_bps, up_link_bps`
-    are the payload rates that the link could have carried during the test.
+    are the payload rates that the link was able to carry during the test.
 
     The rate of a test is the bytes received in order by all connections of a direction, divided by the sending time.
     The rate includes data in a full queue at the end of sending, so it may exceed the capacity of the link.

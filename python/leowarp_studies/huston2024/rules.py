@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text below every figure about the rules of the path on which the results depend."""
+"""The text below every figure. It states the rules of the path that affect the results."""
 
 from __future__ import annotations
 

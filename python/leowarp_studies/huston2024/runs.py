@@ -44,7 +44,7 @@ SEEDS, QUICK_SEEDS = 20, 3
 
 NEW_SEEDS = 10
 """The number of seeds for the study's proposals in their original form, and for BBR version 3. With ten values, the
-confidence interval of the median reaches from the 2nd to the 9th value."""
+confidence interval of the median is from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
 """The durations in s of two pings. The first is a flood ping, as long as in the study. The second sends one probe per
@@ -135,8 +135,8 @@ def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[st
 def _sessions(
     name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool, seeds: int = SEEDS
 ) -> Part:
-    """Return a group of TCP sessions of some variants at some presets. Off-peak, a quick reproduction uses fewer seeds
-    for variants that no claim compares.
+    """Return a group of TCP sessions, with the given variants at the given presets. Off-peak, a quick reproduction uses
+    fewer seeds for variants that no claim compares.
     """
     made = content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, seeds)
     made["together"] = [in_step(variants)]
@@ -151,8 +151,8 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Return a group of variants without isolated loss. At peak, isolated loss cuts windows so often that the effects
-    of handovers are hardly visible."""
+    """Return a group of runs of the given variants, on links without isolated loss. At peak, isolated loss cuts windows
+    so often that the effects of handovers are hardly visible."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= NO_LOSS

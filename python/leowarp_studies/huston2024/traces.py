@@ -20,14 +20,14 @@ HANDOVER_NS = NEAR_NS
 """The longest time (1 s) between a reconfiguration and a loss on a link that counts as a handover loss."""
 
 CUT_WITHIN_NS = 500_000_000
-"""The longest time in ns between a loss and the cut that it causes. The time is one round trip with a full queue, plus
-the time until recovery begins."""
+"""The longest time in ns between a loss and the cut that it causes. This is the sum of one round trip with a full queue
+and the time until recovery begins."""
 
 CUT_RATIO = 0.9
 """The largest ratio of the new slow-start threshold to the previous window that counts as a cut."""
 
 BIN_NS = 500_000_000
-"""The bin width in ns of the goodput that claims use, about ten round trips."""
+"""The bin width, in ns, for the goodput that claims use. It is about ten round trips."""
 
 QUEUE, LOSS = 1, 2
 """The numbers of two causes of drops (design/interfaces.md, section 6)."""
@@ -77,8 +77,8 @@ class Trace:
     losses: `t_s`, `kind`; one row per lost data packet.
     cuts: `t_s`, `kind` (of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (number of packets lost before the
         cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the next cut).
-    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of the repair after a
-        timeout to the next cut. `to_pkts` is the window at `until_s`, and `growth_ratio` is the window's growth per
+    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is about the time from the end of a repair after a
+        timeout to the next cut. `to_pkts` is the window at `until_s`. `growth_ratio` is the growth of the window per
         round trip (0.05 means 5 %).
     repairing_ratio: The share of the samples in which the sender was repairing losses.
     """
@@ -217,7 +217,7 @@ def after_timeouts(
     """Return the growth of the window after each repair that began with a timeout (see `Trace.timeouts`).
 
     t_ns, ca_state, cwnd_pkts, srtt_us: arrays of shape (samples,)
-    cut_s: The times of the cuts (see `cuts`) in seconds, ascending.
+    cut_s: The times in seconds, ascending, at which the window was cut (see `cuts`).
     """
     # A sender enters TCP_CA_Loss only after a timeout (tcp_enter_loss).
     in_loss = ca_state == CA_LOSS
@@ -282,7 +282,7 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
 def cuts(
     t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, state: np.ndarray, lost: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the cuts of the sender's window (see `Trace.cuts`).
+    """Return the samples at which the sender cut its window (see `Trace.cuts`).
 
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window. The
     previous window is the larger one of the windows in the two samples before. Every loss-based algorithm sets the

@@ -107,7 +107,7 @@ REPAIRS = (
     Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
     Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
 )
-"""The variants without a part of loss detection or repair."""
+"""The variants in which one part of loss detection or of repair is switched off."""
 
 VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}

@@ -84,8 +84,8 @@ def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series) -> None:
-    """Draw one mark per run in its row. In each row, the marks of the unmodified path are above the marks of its
-    control."""
+    """Draw one marker per run, in the row of this run. In each row, the marks of the unmodified path are above the
+    marks of its control."""
     for place, (condition, style) in enumerate(CONDITIONS.items()):
         mine = frame["condition"] == condition
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3.4, "markeredgewidth": 0.8} | style

@@ -25,7 +25,8 @@ def played(frames: Frames, path: str, condition: str, player: str, way: str) -> 
 
 
 def _each(frames: Frames, path: str, column: str, condition: str = MOVING) -> dict[str, dict[str, float]]:
-    """Return the mean of a column over the films that were played, by player, protocol and stack."""
+    """Return the mean of a column over all films that were played. The keys of the result are the player, then protocol
+    and stack."""
     found: dict[str, dict[str, float]] = {}
     for player in PLAYERS:
         mine = {way: played(frames, path, condition, player.name, way) for way in player.ways}

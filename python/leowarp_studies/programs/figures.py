@@ -30,13 +30,13 @@ CONDITIONS = {
 """The styles of the conditions. Marker shapes and colours differ, so that series can be distinguished in a grey
 print."""
 CLOSE = (QUINN, NGTCP2)
-"""The stacks whose single packets a figure shows."""
+"""The stacks for which a figure shows single packets."""
 CLOSE_S = (-0.15, 0.45)
 """The beginning and end of the time in this figure, in s relative to the change."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the goodput by sender, with one panel per path and one mark per run."""
+    """Draw the goodput of each sender, with one panel per path and one marker per run."""
     names = [sender.name for sender in SENDERS if sender.name in set(frames["runs"]["sender"])]
     groups = [group for group in TITLES if len(ev.rows(frames, group, condition=None))]
     drawn = new_figure(

@@ -137,8 +137,8 @@ def _share(run: Run, flow: int, from_ns: int) -> float | None:
 
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
-    """Return `frame` with further columns for the effects of a change. Each run is compared with the run of the same
-    sender on the path without changes."""
+    """Return `frame` with more columns, which describe the effects of a route change. Each run is compared with the run
+    of the same sender on the path without changes."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())

@@ -2,9 +2,9 @@
 """The runs of the study, with every sender over the same paths. Each run has a control, in which the path does not
 change.
 
-Transfers have a fixed size, so that a stack ends by itself and reports its counts. Rates are only 10 to 20 Mbit/s,
-because a QUIC stack needs about 10 us per system call. A full queue drains in the same time as in leowarp's other
-studies.
+Transfers have a fixed size. A stack therefore exits at the end of its transfer, and reports its counts. Rates are only
+10 to 20 Mbit/s, because a QUIC stack needs about 10 us per system call. A full queue drains in the same time as in
+leowarp's other studies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
 CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
 """The groups of runs."""
 MOVING, STILL = "moving", "still"
-"""The conditions: the unmodified path (`MOVING`) and the control (`STILL`). The control has no route changes and no
+"""The conditions. `MOVING` is the unmodified path, and `STILL` is the control. The control has no route changes and no
 reconfigurations, and its link keeps the order."""
 
 RATE_BPS = 20_000_000
@@ -39,8 +39,8 @@ MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
 """The time in s of the first reconfiguration on the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
-"""The keys of a slot that is longer than any run. No reconfiguration occurs, because the slot at the run's start lasts
-another half hour."""
+"""The scenario keys for a slot that is longer than any run. No reconfiguration occurs, because the slot at the run's
+start lasts another half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
 """The keys with which a codeword carries an IP packet of 1500 bytes. The rate of the code is still 1/6. The channel's
 default of 1,115 bytes could not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""

@@ -23,11 +23,11 @@ GREATLY_RATIO = 0.1
 """The smallest decrease that counts as "greatly decreases"."""
 
 WAIT_MS = 10.0
-"""The waiting time in ms. In the study, the second packet arrives more than 10 ms after the first in 10 % of the
-pairs."""
+"""Pairs count if their second packet comes at least this time, in ms, after the first. In the study, the second packet
+arrives more than 10 ms after the first in 10 % of the pairs."""
 
 STUDY_CHANGE = {"reno": 706 / 1068 - 1, "cubic": 789 / 1333 - 1, "hybla": 20688 / 6969 - 1}
-"""The relative change of retransmissions from 7 dB to 13 dB in the study's table 1."""
+"""The change of the number of retransmissions from 7 dB to 13 dB, as a share (the study's table 1)."""
 
 SIGNS = {
     "timeouts_ratio": "timeouts",
@@ -46,8 +46,8 @@ def helps_newreno(frames: Frames) -> Outcome:
     """Measure the effect of delayed ACKs on NewReno without resequencing. The effect is the relative change of goodput,
     and of each sign of loss per packet sent.
 
-    Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 means 10 %
-        less.
+    Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`. A value of -0.1
+        means 10 % less.
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
@@ -65,8 +65,8 @@ def helps_newreno(frames: Frames) -> Outcome:
 def leaves_cubic(frames: Frames) -> Outcome:
     """Measure the effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput must change by less than 10 %.
 
-    The test uses the median, and not its interval. An interval that contains 0 does not show that goodput is unchanged,
-    because with few seeds every interval contains 0.
+    The test uses the median, and not its interval. With few seeds, every interval contains 0. Such an interval
+    therefore does not show that goodput is unchanged.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -131,8 +131,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Compare Hybla's goodput with and without delayed ACKs with the study's numbers, and with the goodput of NewReno
-    and CUBIC.
+    """Compare Hybla's goodput with the study's numbers and with the goodput of NewReno and CUBIC. All are compared both
+    with and without delayed ACKs.
 
     tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
     segment. Delayed ACKs therefore slow the growth of the window only for Hybla.
@@ -366,7 +366,7 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
     """Return a text that explains why a claim does not fully hold: the parts that do not hold, and counts from the
-    sessions. The text is empty if the claim holds."""
+    sessions. If the claim holds, the text is empty."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})

@@ -19,7 +19,7 @@ PAYLOAD_RATIO = 1075 / 1115
 """The share of payload in a packet without timestamps: 20 bytes are the IP header and 20 the TCP header."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
-"""Two of the study's algorithms, each with and without delayed ACKs."""
+"""Two algorithms of the study, each with and without delayed ACKs."""
 
 
 # Implements claim 4.1 of tauran2018 (text).
@@ -29,7 +29,7 @@ def residual_loss(frames: Frames) -> Outcome:
     The share is computed over TCP's packets. The share of lost codewords differs, because TCP sends few packets while
     the channel is bad, and is only listed.
 
-    Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
+    Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), and `codewords_ratio` for each SNR.
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
@@ -69,7 +69,7 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Return the share of the packets on the link that are lost after all retransmissions, by SNR. The share is a
+    """Return the share of the packets on the link that are lost after all retransmissions, by SNR. This share is the
     median over all NewReno and CUBIC sessions."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
@@ -123,7 +123,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
     The counts are divided by the number of sent packets, because a faster session has higher counts.
 
-    Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_<column>`. Each has one median per SNR, from 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     stays_half = True
@@ -188,7 +188,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""A wording that the descriptions of several tests contain."""
+"""A text that is part of the descriptions of several tests."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

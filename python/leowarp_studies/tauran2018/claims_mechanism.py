@@ -19,12 +19,13 @@ ROUND_MS = 20.0
 """The time in ms from one HARQ transmission to the next. According to the study, a packet takes 10 ms without
 retransmissions and 70 ms with three. leowarp assumes equal times between transmissions."""
 WAIT_MS = 10.0
-"""The minimum waiting time, in ms, that the study calls long (claim 4.10)."""
+"""The study calls a waiting time long if it is at least this value, in ms (claim 4.10)."""
 NEAR_MS = 2.5
 """The maximum difference in ms between a waiting time and one HARQ round. The packets of a burst start some tenths of a
 ms apart."""
 TIMER_MS = 38.0
-"""The smallest waiting time in ms that may come from the delayed-ACK timer. The timer is two HARQ rounds long."""
+"""The smallest waiting time in ms that may come from the delayed-ACK timer. The delayed-ACK timer lasts two HARQ
+rounds."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 """The share of waiting times near one round if they were spread evenly from half a round to `TIMER_MS`."""
 

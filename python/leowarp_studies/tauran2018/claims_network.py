@@ -23,8 +23,8 @@ AGGRESSIVE = ("cubic", "hybla")
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Compare the change of goodput by delayed ACKs without resequencing. The result is NewReno's change minus the
-    change of each other algorithm, paired by SNR and seed.
+    """Compare how delayed ACKs change the goodput of the algorithms, without resequencing. The result is NewReno's
+    change minus the change of each other algorithm, paired by SNR and seed.
 
     Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus the other
         algorithm's change).
@@ -93,7 +93,7 @@ def something_counteracts(frames: Frames) -> Outcome:
     Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, which make the study infer another
     mechanism.
 
-    Returns: Numbers: the columns of `SIGNS` for CUBIC; `cubic_change` and `reno_change` of goodput.
+    Returns: Numbers: the columns of `SIGNS` for CUBIC, and the changes of goodput `cubic_change` and `reno_change`.
     """
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}

@@ -115,7 +115,7 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Return the data sets in which the sessions are Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The
+    """Return data sets whose sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The
     result can replace `frames` in the functions above."""
     return {"sessions": frames["by_acks"]}
 

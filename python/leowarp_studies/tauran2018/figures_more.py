@@ -39,8 +39,8 @@ WINDOW_S = 5.0
 """The latest end of the time axis of figure 6, in s."""
 
 STUDY_LOST = ((7, 0.04), (13, 0.005))
-"""The study's pairs (SNR in dB, share of packets that are lost after all retransmissions), from its text (claim
-4.1)."""
+"""Pairs from the study's text (claim 4.1). A pair is the SNR in dB, and the share of packets lost after all
+retransmissions."""
 
 ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
@@ -80,7 +80,7 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the share of packets lost, and the number of retransmissions per codeword."""
+    """Draw two panels: the share of lost packets, and the number of retransmissions per codeword."""
     channel: pd.DataFrame = frames["codewords"]
     drawn = new_figure(PAGE_IN, 2.5, rules.footer(SESSION_RULES, STUDY_TCP, rules.counted))
     left, right = drawn.subplots(1, 2)

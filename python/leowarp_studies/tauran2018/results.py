@@ -78,7 +78,7 @@ def complete(frame: pd.DataFrame) -> bool:
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """Return the fate of all codewords on the channel, including codewords without a packet.
+    """Return the outcomes of all codewords on the channel, including codewords that carry no packet.
 
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).

@@ -149,7 +149,7 @@ def snr_text(snr_db: float) -> str:
 
 
 def setting(assumption: Assumption, value: Any) -> str:
-    """Return the name of the runs in which an assumption has this value.
+    """Return the name of the runs in which the assumption has the value `value`.
 
     >>> setting(ASSUMPTIONS[0], "3 km/h")
     'speed-3-km-h'

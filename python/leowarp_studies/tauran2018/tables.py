@@ -51,8 +51,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """Return the table of all sessions with the study's TCP, over all SNRs. The table has one row per combination of
-    congestion control, resequencing and delayed-ACK setting."""
+    """Return the table of all sessions that use the TCP of the study. The values cover all SNRs. The table has one row
+    per combination of congestion control, resequencing and delayed-ACK setting."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:

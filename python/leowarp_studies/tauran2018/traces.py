@@ -80,8 +80,8 @@ class Trace:
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the waiting times in ms of ACKs of two segments, ascending, and the number of ACKs with each waiting
-        time."""
+        """Return the waiting times, in ms, of ACKs that answer two segments, in ascending order. Also return the number
+        of ACKs with each waiting time."""
         # The metrics have only one row for all ACKs with the same waiting time, so the result contains the numbers of
         # ACKs.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
@@ -98,7 +98,7 @@ class Trace:
         round to `longest_ms` count.
 
         round_ms: The time from one HARQ transmission to the next.
-        within_ms: The largest allowed difference from a whole number of rounds.
+        within_ms: A waiting time may differ from a whole number of rounds by at most this time.
         Returns: A share from 0 to 1, or nan if no pair counts.
         """
         wait_ms, count = self.pair_waits()

@@ -34,8 +34,8 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Return a text with the times at which windows that grow per ACK reached the sizes in `GROWN_PKTS`. The runs use
-    modified Linux algorithms. The text is empty without runs."""
+    """Return a text that says when windows reached the sizes in `GROWN_PKTS`. These windows grow with each ACK. The
+    runs use modified Linux algorithms. The text is empty without runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""

@@ -32,8 +32,8 @@ def sums_of_density(frames: Frames) -> Outcome:
     """Test equations (3) and (4) in packets: each packet has exactly one displacement, and the displacements sum to 0.
 
     A normalised sum is always 1, so equation (3) is tested with counts. The number of packets in RD plus the number
-    beyond the threshold must equal the number of packets that arrived. The mean in equation (4) must be exactly 0 if no
-    packet is beyond the threshold.
+    beyond the threshold must equal the number of packets that arrived. If no packet is beyond the threshold, the mean
+    in equation (4) must be exactly 0.
 
     Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
         the received packets), `beyond_ratio`, `mean_pkts` (sum i RD[i]).

@@ -25,7 +25,7 @@ ENTROPY_ORDER = ("normal", "uniform", "exponential")
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""The RD of this example (table 2): the share of packets by displacement."""
+"""The reorder density (RD) of this example (table 2), as a dict from displacement to share of packets."""
 
 STRAIGHT_MS = (0.6, 4.0)
 """The range of jitter in ms in which the closed form should be accurate to 3 % (design/exponential-jitter.md)."""

@@ -34,7 +34,7 @@ METRICS = ("mean_displacement_pkts", "entropy_nats")
 CLEAR = 0.25
 """The share of the axis from which a distance counts as "clearly"."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
-"""The jitters in ms that the paper names: 0.75 % and 10 % of its largest jitter."""
+"""The two jitters, in ms, that the paper names. They are 0.75 % and 10 % of its largest jitter."""
 
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
@@ -52,7 +52,7 @@ def metrics_compare(frames: Frames) -> Outcome:
 
 # Implements claim 2.14 of torres2020 (section IV).
 def entropy_follows_displacements(frames: Frames) -> Outcome:
-    """Test whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
+    """At one jitter, test whether the distributions have the same order by packet displacement as by E_r.
 
     Displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
     distribution. Two values count: the displacement that 1 % of the packets exceed, and the largest displacement. The
@@ -133,8 +133,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """Return, for each axis, the points at which the algorithms fall below 50 %, as shares of the axis. Also return the
     largest distance between two of these points.
 
-    A share is a fraction of the largest measured value on its axis. An algorithm's point is the first measured point of
-    its curve below 50 %. Their points can be compared, because all algorithms are measured at the same jitters.
+    A share is a fraction of the largest measured value on its axis. The point of an algorithm is the first one on its
+    curve that is below 50 %. Their points can be compared, because all algorithms are measured at the same jitters.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():

@@ -104,7 +104,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     jitter of the fall are also tested.
 
     A curve collapses at its first point below half of the undisturbed throughput. The range of jitter begins at the
-    last point with at least 90 % of the undisturbed throughput.
+    last point with at least 90 % of the undisturbed throughput. It ends where the curve collapses.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
@@ -135,7 +135,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
     """Test the E_r and MD at which each curve collapses, and its throughput at an E_r of 3.8. The study gives two
     numbers for this E_r.
 
-    The two axes have no common scale, so the points are given as shares of the largest measured value.
+    The two axes have no common scale. Each point is therefore given as a share of the largest measured value on its
+    axis.
     """
     place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
     at_same, texts = {}, []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, explanations and figures of several claims use."""
+"""Computes numbers that the tests, explanations and figures of several claims use."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 Frames = Mapping[str, Any]
 """The data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
 
-`path` has the same content as `probes`. Claims about TCP use `path`, because samples of other TCPs have no `probes`.
-Such samples do not test claims about the path."""
+If both exist, `path` and `probes` have the same content. Claims about TCP use `path`, because samples of other TCPs
+have no `probes`. Such samples do not test claims about the path."""
 
 
 def curve(
@@ -147,7 +147,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
     """Return the smallest jitter at and above which the columns are always in strict order. None means that the order
     is violated at the largest jitter.
 
-    table: A result of `pivot`.
+    table: A table that `pivot` returned.
     order: The names of the columns, the largest first.
 
     >>> ordered_from_ms(pd.DataFrame({"a": [1, 3, 4], "b": [2, 2, 2]}, index=[0.5, 1.0, 2.0]), ("a", "b"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reproduction of the study. The study engine makes groups of runs, and claims and figures use their data sets."""
+"""The reproduction of the study. The study engine makes the groups of runs. Claims and figures use the data sets of
+these groups."""
 
 from __future__ import annotations
 
@@ -68,8 +69,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""The name of the first sample, which has the study's own transfers. Each other sample has the transfers of a TCP in
-`runs.PROFILES`, and is named after this TCP."""
+"""The name of the first sample, which has the study's own transfers. Each other sample has the transfers with one TCP
+of `runs.PROFILES`, and the name of this TCP."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
 """The groups of runs whose rows form one data set of all TCPs."""

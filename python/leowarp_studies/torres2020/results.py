@@ -132,7 +132,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def probes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `distribution, jitter_ns` and `PROBE_COLUMNS` from rows of the study engine, one row per probe.
+    """Return one row per probe, computed from rows of the study engine. The columns are `distribution, jitter_ns` and
+    `PROBE_COLUMNS`.
 
     rows: The rows of the group `probes`. Failed runs are left out.
     Returns: The MD in packets, the E_r in nats, and the number of packets beyond the threshold, for each distribution
@@ -154,7 +155,7 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
-    """Return the RD and delays of a whole run of a probe, and the delays of the same probe without the shaper.
+    """Return the RD and the delays of a probe's whole run, and the delays of the same probe without the shaper.
 
     shaped, unshaped: Two runs with the same seed. In the second, no shaper follows netem.
     """

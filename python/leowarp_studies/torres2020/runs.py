@@ -56,7 +56,7 @@ QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QU
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""The jitters in us of the runs with other TCPs."""
+"""The jitters, in us, that are used in runs with other TCPs."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
@@ -70,7 +70,7 @@ BEYOND_US = 10_000
 packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""The rates of the path. With the rate `UNSHAPED`, only netem delays packets."""
+"""The rates of the path. If the rate is `UNSHAPED`, only netem delays packets."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
 """The names of TCPs, which differ in how they distinguish loss from reordering (see `PROFILE_TEXT`). The study's own
@@ -108,7 +108,8 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
 def parts() -> tuple[Part, ...]:
     """Return all groups of runs. The study's own groups come first.
 
-    Returns: The groups. The name of a group is also the name of its directory. `transfers` has the study's 16,740 runs.
+    Returns: The groups. The name of a group is also the name of its directory. The group `transfers` has the study's
+        16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -191,7 +192,7 @@ def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, An
 
 
 def _shapes() -> Part:
-    """Return a group of probes with and without the shaper. The directories of these runs are stored. Without the
+    """Return a group of probes with and without the shaper. The run directories of this group are stored. Without the
     shaper, only netem delays packets."""
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}

@@ -153,7 +153,7 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     and 42 s.
 
     Off-peak sessions have neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets without
-    a reduction. Its rate rises after each reduction.
+    a reduction. The rate of this session rises after each reduction.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -252,8 +252,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Return rows for sessions whose schedule is late by each value of `PHASE_ERRORS_S`. The handover-aware variant has
-    its whole gain below 4 s, and no gain above."""
+    """Return rows for sessions. Their handover schedule is late by each value of `PHASE_ERRORS_S`. The handover-aware
+    variant has its whole gain below 4 s, and no gain above."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers without processes, and a disk with simulated kills, for tests of which data survive a kill."""
+"""Workers without processes, and a disk on which tests can simulate kills. The tests check which data survive a
+kill."""
 
 import json
 import os
@@ -108,8 +109,8 @@ class Unsynced:
 
 
 class Disk(Unsynced):
-    """A replacement of `os` in `disk`. It simulates a kill before, during or after the n-th call that changes
-    something. It can also simulate a Ctrl-C before this call."""
+    """A replacement of `os` in `disk`. It simulates a kill before, during or after the n-th call that changes the disk.
+    It can also simulate a Ctrl-C before this call."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 

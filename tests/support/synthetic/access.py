@@ -9,8 +9,8 @@ from these properties:
   the base delay. The uplink's delay is always 10 ms. The downlink's capacity is 40 Mbit/s until 27 s, and 20 Mbit/s
   from then on.
 - Flow 0 is a ping from the dish every 100 ms. The ping's round trip is the delay up plus the delay down. The delay down
-  includes the spike, but not the additional millisecond, because probes leave at even milliseconds. These probes are
-  lost: the probe at each change, the next probe after the change at 27 s, and a probe at 35 s.
+  includes the spike. It does not include the additional millisecond, because probes leave at even milliseconds. These
+  probes are lost: the probe at each change, the next probe after the change at 27 s, and a probe at 35 s.
 - Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow 2 sends a
   packet every 6 ms from 10 s to 40 s. Each packet is acknowledged when it arrives, and its ACK takes 10 ms. Flow 1
   loses a packet on the link 100 ms after each change except the last. At 50 s, flow 1 loses two successive packets at a
@@ -94,7 +94,7 @@ stop = "40 s"
 def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Write this file's run into a directory without metrics and report, and return the directory.
 
-    `toml` is the scenario of the run's plan. The tables do not depend on it.
+    `toml` is the scenario of the run's plan. The tables of the run are the same for every scenario.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -289,7 +289,7 @@ def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Return all lost packets: packets of the TCP flows, and requests of the pings."""
+    """Return all lost packets. These are packets of the TCP flows and requests of the pings."""
     pieces = [
         pd.DataFrame({"t_ns": lost["sent_ns"], "direction": DOWN, "cause": lost["drop_cause"], "flow": flow,
                       "flow_direction": DATA})

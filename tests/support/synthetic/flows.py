@@ -45,7 +45,7 @@ def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
     """Write a run of a scenario's TCP flows into a directory, and return the directory.
 
     one: The run of `write_synthetic_run`, whose tables are copied.
-    toml: The scenario. Flow k has (k % 3 + 1) / 3 of the bytes of the copied flow.
+    toml: The scenario. Flow k gets (k % 3 + 1) / 3 of the bytes of the flow that is copied.
     """
     (path / layout.TRACE).mkdir(parents=True)
     text = path / "scenario.toml"

@@ -46,11 +46,11 @@ def reordering_tables(
 def measured(
     sent_ns: np.ndarray, received_ns: np.ndarray, payload_bytes: int, threshold_pkts: int = THRESHOLD_PKTS
 ) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
-    """Return scalars and histograms of one sequence of packets, numbered in order of sending. received_ns is nan for
-    lost packets.
+    """Return scalars and histograms of one sequence of packets. The packets are numbered in order of sending.
+    `received_ns` is nan for lost packets.
 
     The results are valid only if no packet is displaced by more than the threshold. A packet beyond the threshold
-    counts as lost and changes all other displacements, which needs the RFC's algorithm.
+    counts as lost, and this changes all other displacements. Such a sequence needs the algorithm of the RFC.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]

@@ -220,7 +220,7 @@ def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
 
 
 def data_packets() -> pd.DataFrame:
-    """Return all data packets, with all columns of packet truth, in order of sending."""
+    """Return all data packets in order of sending. The frame has all columns of packet truth."""
     number = np.arange(60_000)
     sent = number * MS + MS // 2
     frame = pd.DataFrame({"number": number, "sent_ns": sent, "is_retransmission": False, "is_spurious": None})
@@ -335,7 +335,7 @@ def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Return counts in bins of 50 ms, by the packets' sending times."""
+    """Return counts in bins of 50 ms. A packet counts in the bin in which it was sent."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         payload = PAYLOAD_BYTES if direction == DATA else 0

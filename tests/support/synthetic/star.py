@@ -180,8 +180,8 @@ def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
 
 
 def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Return samples of the sockets every 50 ms. A flow's last sample is at its stop, or when all its data are
-    acknowledged. SYN and FIN count as one byte each."""
+    """Return samples of the sockets every 50 ms. The last sample of a flow is at its stop time, or when all its data
+    are acknowledged. SYN and FIN count as one byte each."""
     pieces = []
     sent, answered = (rows_by(frame["flow"].to_numpy()) for frame in (data, acks))
     for number, each in numbered.items():
@@ -215,7 +215,7 @@ def _stored(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 
 
 def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
-    """Return counts in bins of 50 ms, by the packets' sending times."""
+    """Return counts in bins of 50 ms. A packet counts in the bin in which it was sent."""
     came = frame["received_ns"].notna()
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     each = pd.DataFrame({

@@ -23,7 +23,7 @@ impl Ending {
         Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
     }
 
-    /// Returns the end of the run as known at present.
+    /// Returns the time at which the run will end, as currently known.
     pub fn end_ns(&self) -> i64 {
         self.end_ns.load(SeqCst)
     }
@@ -52,7 +52,7 @@ impl Ending {
     }
 
     /// Sleeps until a run time, or until the bell has rung more than `rung` times in the run. Returns false if the bell
-    /// ended the sleep.
+    /// woke the caller.
     pub fn sleep_until(&self, clock: Clock, t_ns: i64, rung: u32) -> Result<bool> {
         let when = clock.monotonic(t_ns);
         let nobody = std::ptr::null::<u32>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flood of pings. The next request is sent at the previous request's answer or after a fixed time, whichever comes
-//! first (as `ping -f` of iputils). An answer also counts for all earlier requests, so a lost request does not delay
-//! later ones. A separate thread waits for the answers.
+//! A flood of pings. The next request is sent when the previous one is answered, but at the latest after a fixed time
+//! (as `ping -f` of iputils). An answer also counts for all earlier requests, so a lost request does not delay later
+//! ones. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;

@@ -224,8 +224,8 @@ impl Transfer {
         self.shared.is_mptcp
     }
 
-    /// Stores the payload that the receiver of a Multipath TCP connection has in order now. Must be called before the
-    /// transfer is stopped.
+    /// For a Multipath TCP connection, stores the amount of payload that the receiver has in order at this moment. Must
+    /// be called before the transfer is stopped.
     pub fn note_connection(&self) -> Result<()> {
         if self.shared.is_mptcp && self.connection_bytes().is_none() {
             self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
@@ -275,7 +275,7 @@ pub fn prepare_payload(setup: &Setup) -> Result<()> {
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// Installs a signal handler that does nothing. The signal only interrupts a system call.
+/// Installs a handler for a signal. The handler does nothing. The signal only interrupts a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing. SA_RESTART is not set, so interrupted system calls return.

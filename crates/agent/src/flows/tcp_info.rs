@@ -177,7 +177,7 @@ pub struct Infos {
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// The size of the total length that precedes the answers.
+/// The size of the field before the answers. This field contains their total length.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {

@@ -12,8 +12,8 @@ use leowarp_timeline::Event;
 
 impl Network<'_> {
     /// Returns the instants from the event `first` on at which routes change. Each element contains the index of the
-    /// instant's first event, and the time at which the notice is sent. If `delay_ns` is not below 0, the result is
-    /// empty. Changes that come too soon after the run's start are left out.
+    /// first event at this instant, and the time at which the notice is sent. If `delay_ns` is not below 0, the result
+    /// is empty. Changes that come too soon after the run's start are left out.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -33,8 +33,8 @@ impl Network<'_> {
         out
     }
 
-    /// Notifies hosts of the route changes at a future instant. Only a copy of the routes gets the events before `t_ns`
-    /// (`until`) and at `t_ns` (`change`).
+    /// Notifies hosts of the route changes at a future instant. Does not change the routes themselves. Only a copy of
+    /// them gets the events before `t_ns` (`until`) and at `t_ns` (`change`).
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());

@@ -5,15 +5,15 @@
 //! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception: leowarp always sets
 //! the queue's limit instead of the kernel's (1,000 or 10,240 packets, 32 MiB). Queueing disciplines count their limits
 //! in different units. If a discipline counts packets, a limit in bytes is converted to the number of full frames. For
-//! `red`, a limit in packets is converted to bytes of full frames. For `cake`, it is converted to guest memory of full
-//! frames.
+//! `red`, a limit in packets is converted to bytes of full frames. For `cake`, a limit in packets is converted to the
+//! guest memory that full frames take.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// The limit of a queue without a limit in the scenario.
+/// The limit that a queue gets if the scenario sets none.
 const UNLIMITED_PKTS: u32 = 1 << 30;
 /// The guest memory that one waiting frame of 1,514 bytes occupies. The kernel calls this memory truesize. cake,
 /// fq_codel and fq_pie count it. The value applies to a frame with a UDP datagram. A TCP segment, and any shorter
@@ -234,9 +234,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Makes the discipline `fq` send a host's packets. `fq` sends the packets of each socket at the socket's pacing rate,
-/// with any congestion control. `fq` drops no packet, so a capture contains all packets that leave the sockets. All
-/// packets have one class, because the tags of source routing do not select classes.
+/// Makes a host send its packets through the discipline `fq`. `fq` sends the packets of each socket at the socket's
+/// pacing rate, with any congestion control. `fq` drops no packet, so a capture contains all packets that leave the
+/// sockets. All packets have one class, because the tags of source routing do not select classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);
@@ -258,7 +258,7 @@ mod tests {
         Queue { kind, ecn: true, parameters, limit_pkts: None, limit_bytes: None }
     }
 
-    /// Returns the kind of the discipline, and its 4-byte options as pairs of attribute and value.
+    /// Returns the kind of the discipline, and its 4-byte options as (attribute, value) pairs.
     fn made(queue: &Queue, limit: Limit) -> (String, Vec<(u16, u32)>) {
         let mut batch = Batch::default();
         child(&mut batch, 7, queue, limit, Some(100_000_000)).unwrap();

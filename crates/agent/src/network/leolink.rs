@@ -171,7 +171,7 @@ pub struct Switch {
     /// sends no marker at this switch. None means that the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// The time after the switch for which the old direction also carries copies of the packets sent on the new
-    /// direction. `Refused` is the reason why the cure sends no copies at this switch. None means that the cure never
+    /// direction. If no copies are sent at this switch, `Refused` gives the reason. None means that the cure never
     /// sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// The time after the switch for which packets on the new direction are marked as rerouted. It is None if no packet
@@ -235,7 +235,7 @@ pub struct Notice {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
     /// The node's route changes from the direction `from` to the direction that receives this message. `answer_ns` is
-    /// the time from the destination back to the host, minus the notice's own travel time. `rests_ns` contains
+    /// the travel time from the destination back to the host, minus the travel time of the notice. `rests_ns` contains
     /// `rest_from_ns` and `rest_to_ns`, as in [`Switch`]. None means that packets sent before the change do not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
     /// A false notice of a change that does not happen.

@@ -201,7 +201,7 @@ pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop)
     batch.u32(RTA_TABLE, table);
 }
 
-/// Makes the kernel discard packets without a route, without an ICMP answer.
+/// Makes the kernel discard packets that have no route. It does not answer them with ICMP.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
     let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);

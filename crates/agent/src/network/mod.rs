@@ -58,9 +58,9 @@ struct LinkState {
     ifindex: [u32; 2],
 }
 
-/// The parts of the network's state that an instant changed, as they were before. `routes` contains the previous
-/// direction of each pair of node and host whose route changed or was removed. `delays_ns` contains the previous value
-/// of each delay that changed.
+/// The parts of the network's state that an instant changed, as they were before. If the route of a node to a host
+/// changed or was removed, `routes` contains its previous direction. `delays_ns` contains the previous value of each
+/// delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -90,8 +90,8 @@ pub struct Network<'a> {
     to_say: Vec<usize>,
     /// The direction on which a node sends untagged packets to a host, by (node, host).
     routes: BTreeMap<(usize, usize), usize>,
-    /// With source routing, the direction on which each node sends, by path (host, number). The routes of a path
-    /// without a tag remain here until the path gets a tag again.
+    /// With source routing, the routes of each path. The key is (host, path number), and the value maps a node to the
+    /// direction on which it sends. The routes of a path without a tag remain here until the path gets a tag again.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,

@@ -142,7 +142,8 @@ impl Network<'_> {
 }
 
 /// Returns whether a notice on the direction `to` is lost. The result depends on the seed, the number and the
-/// direction. Without the direction, either all runs with the same seed would lose their first notice, or none.
+/// direction. If it did not depend on the direction, all runs with one seed would lose their first notice, or none
+/// would.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }

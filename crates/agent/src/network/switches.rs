@@ -53,9 +53,9 @@ impl Network<'_> {
     /// ends at the host. The result contains the directions of both rests, the maximum time on the old rest and the
     /// minimum time on the new rest. None means that packets on the old direction do not arrive.
     ///
-    /// If a link's delay falls at the instant of the switch, earlier packets still have the old delay. Later packets
-    /// wait for them at the link's far end, because a link keeps the order. On a busy path, a falling delay does not
-    /// make the last packet arrive earlier.
+    /// If a link's delay falls at the instant of the switch, earlier packets still have the old delay. A link keeps the
+    /// order. At its far end, later packets therefore wait for these earlier packets. On a busy path, a falling delay
+    /// does not make the last packet arrive earlier.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;

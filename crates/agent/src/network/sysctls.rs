@@ -5,7 +5,7 @@ use super::netns;
 use crate::base::error::{Error, Result};
 use leowarp_timeline::setup::Setup;
 
-/// The parameters of the first namespace, which all later namespaces inherit (net.core.devconf_inherit_init_net).
+/// The kernel parameters of the first namespace. All later namespaces inherit them (net.core.devconf_inherit_init_net).
 const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("net.core.devconf_inherit_init_net", "1"),
     ("net.ipv4.ip_forward", "1"),

@@ -13,8 +13,9 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Returns the TOS value of a path, and whether this call has assigned it. If all tags are in use, an untagged path
-    /// gets the tag of the least recently used path. The caller must set the routes of a path whose tag is new.
+    /// Returns the TOS value of a path, and whether this call has newly assigned the value to the path. If all tags are
+    /// in use, an untagged path gets the tag of the least recently used path. The caller must set the routes of a path
+    /// whose tag is new.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),

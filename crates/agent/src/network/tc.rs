@@ -81,8 +81,8 @@ impl Direction {
     }
 }
 
-/// The random part of a `jitter`'s delay: `spread_ns` times a table value, divided by 8192 (NETEM_DIST_SCALE). Without
-/// a table, the value is uniform between -`spread_ns` and `spread_ns`.
+/// The random part of the delay of a `jitter`. It is `spread_ns` times a value of the table, divided by 8192
+/// (NETEM_DIST_SCALE). Without a table, the value is uniform between -`spread_ns` and `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
     /// The spread, at most i32::MAX, because netem caps larger values.
@@ -96,7 +96,7 @@ pub struct Jitter {
 pub struct Order {
     /// The packets whose order this station restores. None means no packets.
     pub resequence: Option<Resequence>,
-    /// Whether the second copy of a packet is discarded.
+    /// Whether a second copy of the same packet is discarded.
     pub eliminates: bool,
     /// Whether the station numbers packets, because this direction leads away from it.
     pub numbers: bool,
@@ -168,7 +168,8 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Creates a `jitter`, or sends the differences from `before`. Held packets keep the time at which they will be sent.
+/// Creates a `jitter`. If `before` is given, sends only the settings that differ from it. Held packets keep the time at
+/// which they will be sent.
 ///
 /// netem sets latency, jitter, limit and loss to 0 unless a message contains them. netem keeps its table and the state
 /// of its random stream. The seed is sent only once, because the random stream would restart and delays would repeat.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. Netems are read
 //! from the queueing disciplines' statistics, with one dump per namespace. A jittered direction has a tbf with a netem
-//! as its child. The tbf's statistics are used, because they include packets that the netem holds or drops
+//! as its child discipline. The tbf's statistics are used, because they include packets that the netem holds or drops
 //! (tbf_enqueue). A packet counts as sent as soon as the tbf has passed it on.
 
 use crate::base::clock::Clock;

@@ -58,7 +58,8 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
 }
 
 /// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. One call sleeps and
-/// reads the state. Returns false if the call may have returned without sleeping. The caller must sleep in this case.
+/// reads the state. Returns false if the call may have returned without sleeping. If false is returned, the caller must
+/// sleep itself.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
@@ -77,8 +78,8 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// Returns the row of the table `sockets` for a sender's socket at one instant. `r` is the receiver's socket, which
-/// adds its values to the row.
+/// Returns the row of the table `sockets` for a sender's socket at one instant. The receiver's socket `r` adds its
+/// values to the row.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;

@@ -21,8 +21,8 @@ const FLAG_SYN_OR_RST: u8 = 2 | 4;
 pub struct Acks {
     /// The arrival time of the first unacknowledged segment, and the number of unacknowledged segments.
     waiting: Option<(i64, u32)>,
-    /// The number of acknowledgements. The key is the number of answered segments and the first segment's waiting time.
-    /// The waiting time is i64::MIN for an acknowledgement that answers no segment.
+    /// The number of acknowledgements, keyed by the number of segments that they answer and the waiting time of the
+    /// first segment. The waiting time is i64::MIN for an acknowledgement that answers no segment.
     sent: BTreeMap<(u32, i64), u64>,
     /// The end of the data that the source has sent.
     sent_until: Option<u32>,

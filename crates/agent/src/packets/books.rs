@@ -41,8 +41,8 @@ impl Books {
 /// The state for assigning packets of programs to flows.
 pub struct Programs {
     pub connections: Connections,
-    /// The number of packets between programs' hosts without a connection. These packets are neither TCP nor UDP, or
-    /// are later fragments.
+    /// The number of packets that belong to no connection although they were sent between the hosts of programs. These
+    /// packets are neither TCP nor UDP, or are later fragments.
     pub unfollowed_pkts: u64,
     /// The time at which the opening host got the answer to its first segment, by flow.
     pub connected_ns: BTreeMap<usize, i64>,

@@ -47,7 +47,8 @@ pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 /// The counts that the thread needs at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
-    /// The packets inside links at the run's end. None means that at least one link does not count them.
+    /// The number of packets that are inside links when the run ends. None means that at least one link does not count
+    /// them.
     pub held_pkts: Option<u64>,
     pub lost_between_links: LostBetweenLinks,
 }
@@ -476,7 +477,7 @@ impl Capture {
     }
 }
 
-/// Records a settled packet. The packets of an account must be passed in send order.
+/// Records a settled packet. The packets of one account must be passed in the order in which they were sent.
 fn enter(
     account: usize,
     packet: &Packet,

@@ -82,7 +82,7 @@ impl Lived {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub flow: usize,
-    /// The direction. 0 means from the flow's source, 1 to the source.
+    /// The direction. 0 means packets from the flow's source, and 1 means packets to it.
     pub direction: usize,
     /// Whether the packet is the first of its connection.
     pub is_new: bool,

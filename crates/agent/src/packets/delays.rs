@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 /// The value of `quantity` for round trips. For a one-way delay, `quantity` is the packets' direction.
 pub const ROUND_TRIP: u8 = 2;
 
-/// The number of bins per octave, as a power of two. No bin is wider than 1/128 of its delays.
+/// The number of bins per octave, as a power of two. Each bin is at most 1/128 as wide as the delays in it.
 const OCTAVE_BITS: u32 = 7;
 /// The maximum width of a bin, 2^13 ns = 8.192 us.
 const WIDEST_BITS: u32 = 13;
@@ -30,7 +30,7 @@ const WAITING: usize = 4096;
 /// The entry of `Histogram::numbers` for a missing page.
 const NO_PAGE: u32 = u32::MAX;
 
-/// The number of packets in each bin of delay.
+/// The number of packets in each bin. A bin is a range of delays.
 #[derive(Debug)]
 pub struct Histogram {
     /// The index in `pages` of each page of bins.
@@ -86,7 +86,7 @@ impl Histogram {
     }
 }
 
-/// The exact minimum, maximum and sum of delays, which the bins do not contain.
+/// The exact minimum, maximum and sum of delays. The bins do not give these values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     pub min_ns: i64,
@@ -169,7 +169,8 @@ impl Delays {
         self.round_trips.as_ref()?.extremes
     }
 
-    /// Returns the rows of the table `delays` for a flow. The last row counts the data packets without a return packet.
+    /// Returns the rows of the table `delays` for a flow. The last row has the number of data packets for which there
+    /// is no return packet.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
         let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
         let trips = self.round_trips.iter();

@@ -185,7 +185,7 @@ fn digest(bytes: &[u8]) -> u32 {
 }
 
 /// Parses a packet. `ip` is the packet from its IP header on, of which the first 40 bytes are needed. An IPv6 packet is
-/// in its short form. None means that the packet belongs to no flow of the agent.
+/// in its short form. None means that the packet is not part of any flow of the agent.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;

@@ -34,7 +34,7 @@ impl Sum {
     }
 }
 
-/// The sums over all packets in one direction of a flow.
+/// The sums over all packets of a flow in one direction.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub sent: Sum,

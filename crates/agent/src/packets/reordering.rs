@@ -4,8 +4,8 @@
 //!
 //! The run is a scope, and so is each window and each route change. The packets of a scope form a separate sequence,
 //! numbered from 0 in send order. Each scope has a meter, which measures arrivals as they happen. Packets are not
-//! stored. A scope is complete when a packet sent after the scope's end is settled. Packets are settled in send order,
-//! so all packets of the scope are settled before.
+//! stored. A scope is complete when a packet that was sent after the scope is settled. Packets are settled in send
+//! order, so all packets of the scope are settled before.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -47,7 +47,7 @@ struct Scope {
     number: u32,
     from_ns: i64,
     to_ns: i64,
-    /// The position of the scope's first packet among the first transmissions.
+    /// The index of the scope's first packet among the first transmissions.
     first: u32,
     sent_pkts: u64,
     meter: Meter,
@@ -241,7 +241,7 @@ impl Reordering {
     }
 }
 
-/// Returns the timeline's number and the time of each route change of a flow's data packets.
+/// Returns each route change of a flow's data packets, as its number in the timeline and its time.
 fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
     events

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The short form of an IPv6 packet: forty bytes that identify the packet. A link reports the short form of each
-//! dropped IPv6 packet (guest/links/leolink_drops.c). This module has no side effects.
+//! The short form of an IPv6 packet. It consists of forty bytes that identify the packet. A link reports the short form
+//! of each dropped IPv6 packet (guest/links/leolink_drops.c). This module has no side effects.
 
 /// The length of the short form.
 pub const SHORT_BYTES: usize = 40;

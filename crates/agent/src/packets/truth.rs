@@ -58,7 +58,7 @@ pub struct Packet {
     /// The number of bytes of the opposite direction that the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
-    /// The number among the first transmissions, from 0. None means a retransmission, or no payload.
+    /// The packet's index among the first transmissions, from 0. None means a retransmission, or no payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
     /// Whether all bytes of a retransmission also arrived in earlier packets.
@@ -74,7 +74,7 @@ pub struct Packet {
 #[repr(align(64))]
 pub struct Entry {
     sent_ns: i64,
-    /// The arrival time. [`i64::MIN`] means not arrived.
+    /// The arrival time. [`i64::MIN`] means that the packet has not arrived.
     received_ns: i64,
     /// The same as `seq` in [`Packet`]. `ack` corresponds to `ack` there. `ack` is valid only if `flags` contains
     /// [`FLAG_ACK`].
@@ -460,7 +460,8 @@ impl Stream {
     }
 }
 
-/// Unwraps `value`, a field of `bits` bits, to the offset nearest to the reference (value, offset).
+/// Converts `value`, which has only `bits` bits, to an offset. The result is the possible offset that is nearest to the
+/// reference (value, offset).
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

@@ -166,7 +166,7 @@ fn plan() -> impl Strategy<Value = Vec<Plan>> {
     proptest::collection::vec(one.prop_map(|(seq, len, delay, lost)| Plan { seq, len, delay, lost }), 1..60)
 }
 
-/// Returns the expected result: all definitions, applied directly to the packets of `plan`.
+/// Returns the expected result. All definitions are applied directly to the packets of `plan`.
 fn slow(plan: &[Plan]) -> Vec<Packet> {
     let sent_ns = |i: usize| 2 * i as i64;
     let received_ns = |i: usize| (!plan[i].lost).then(|| sent_ns(i) + 2 * plan[i].delay + 1);

@@ -10,8 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The length of a gate's message. The message must exceed the capacity of the pipe behind a gate, which the host sets
-/// to one page.
+/// The length of a gate's message. The message must be longer than the capacity of the gate's pipe. The host sets this
+/// capacity to one page.
 const MESSAGE_BYTES: usize = 8192;
 
 /// Opens a terminal that does not become the controlling terminal.
@@ -36,7 +36,7 @@ pub fn raw(number: u32) -> Result<File> {
     Ok(file)
 }
 
-/// A point at which the host can stop the whole guest and its clock.
+/// A console through which the host can stop the whole guest and its clock.
 ///
 /// When the guest writes to a console, its kernel returns only after the host's file has taken everything
 /// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe stops the guest until

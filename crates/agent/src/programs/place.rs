@@ -96,7 +96,7 @@ fn names(setup: &Setup) -> String {
     text
 }
 
-/// Enters the program's namespace, root and directory, and reduces its rights. Runs between fork and exec.
+/// Enters the namespace, the root and the directory of the program, and drops rights. Runs between fork and exec.
 fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) -> std::io::Result<()> {
     let ok = |result: libc::c_long| if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) };
     #[repr(C)]

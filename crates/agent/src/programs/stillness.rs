@@ -21,11 +21,11 @@ use std::os::fd::AsRawFd;
 /// when everything at an instant is done.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// The number of checks after which all processes of the group are checked. The other checks look only at the group's
-/// first process, which usually waits for the user.
+/// All processes of the group are checked only at every `WHOLE_LOOKS`-th check. The other checks look only at the
+/// group's first process, which usually waits for the user.
 const WHOLE_LOOKS: u64 = 16;
-/// Stops the guest at `gate` whenever a program of the session `leader` waits for the user at `terminal`. Returns when
-/// the session ends.
+/// Stops the guest at `gate` each time a program of the session `leader` waits for input of the user at `terminal`.
+/// Returns when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
     // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
     // priority. With a normal priority, a keypress could wake a shell that changes the settings between the read and

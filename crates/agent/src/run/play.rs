@@ -51,7 +51,7 @@ pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// Whether each transfer's last sample was taken, after its end.
+    /// Whether the last sample of each transfer, after its end, was taken.
     looked_last: Vec<bool>,
     /// The flows whose end the run waits for, each with its end time or None.
     awaited: Vec<(usize, Option<i64>)>,
@@ -65,8 +65,8 @@ pub struct Player<'a> {
     subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// The links' drop reports, and the table for them. None with packet truth, because the capture thread writes the
-    /// table `drops`.
+    /// The reader of the links' drop reports, and the table into which it writes. None with packet truth, because the
+    /// capture thread writes the table `drops`.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Player<'a> {
         program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
 
-    /// Returns the traffic of each direction so far.
+    /// Returns the traffic of each link direction up to now.
     pub fn link_totals(&mut self) -> Result<Vec<LinkTotal>> {
         self.queues.totals(&self.network, self.context.clock)
     }
@@ -235,8 +235,8 @@ impl<'a> Player<'a> {
         clock.sleep_until(t_ns).map(|_| true)
     }
 
-    /// Sets the run's end if all flows that the run waits for have ended. Also adds the tasks that are due at the run's
-    /// end.
+    /// If all flows that the run waits for have ended, sets the end of the run. Also adds the tasks that are due at the
+    /// run's end.
     fn note_ends(&mut self, agenda: &mut Agenda) {
         if self.awaited.is_empty() {
             return;
@@ -385,7 +385,7 @@ impl<'a> Player<'a> {
     }
 
     /// Returns whether a transfer is sampled at `t_ns`. Sampling lasts from the transfer's start to its stop. A
-    /// transfer that ends by itself is sampled once more after its end.
+    /// transfer that ends by itself is sampled one last time after its end.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tables `out/*.rec`, which the guest writes. For each table, one macro defines the struct, its encoding in the
-//! file, and its description. This keeps the description in the file's header equal to the records. The columns are
-//! defined in `python/leowarp/trace/schema/`. `make docs` generates `tables.rs` from these definitions.
+//! file, and its description. Therefore, the description in the file's header always matches the records. The columns
+//! are defined in `python/leowarp/trace/schema/`. `make docs` generates `tables.rs` from these definitions.
 
 mod format;
 mod tables;

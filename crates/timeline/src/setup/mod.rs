@@ -91,8 +91,8 @@ pub enum Ends {
 
 /// The distribution of a random delay. In netem, a delay is mean + jitter x value / [`JITTER_SCALE`] (`tabledist` in
 /// `net/sched/sch_netem.c`). All values of the table have the same probability. The values have mean 0 and standard
-/// deviation 1 / `multiplier`. To get a given standard deviation of the delay, netem's jitter must be this deviation
-/// times the multiplier.
+/// deviation 1 / `multiplier`. For a given standard deviation of the delay, netem's jitter is this deviation times the
+/// multiplier.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {

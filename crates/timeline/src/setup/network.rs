@@ -92,7 +92,7 @@ pub enum DelayedAck {
     /// timer expires.
     #[default]
     Adaptive,
-    /// An ACK for every second segment from the start, or after a timer (`guest/ulp/delack.c`).
+    /// From the start, an ACK is sent for every second segment, or when a timer expires (`guest/ulp/delack.c`).
     On,
     /// An immediate ACK for each segment.
     Off,
@@ -132,7 +132,7 @@ pub struct Link {
     pub overhead_bytes: i32,
     /// Whether neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// The packets that count towards the limit of a netem or jitter link.
+    /// Which packets count towards the limit of a netem or jitter link.
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// The further settings of the two directions: a to b, then b to a.
@@ -141,7 +141,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Returns whether a queueing discipline models the link. A wire has no discipline, unless it is jittered.
+    /// Returns whether a queueing discipline models the link. A wire has a discipline only if it is jittered.
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }

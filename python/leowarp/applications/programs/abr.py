@@ -93,9 +93,9 @@ class Bola:
 
 
 class Dynamic:
-    """A rule that first chooses by throughput. It changes to BOLA when the buffer has at least 10 s, unless BOLA's bit
-    rate is lower. It changes back to throughput when the buffer has less than 10 s, if BOLA's bit rate is the lower
-    one."""
+    """A rule that at first chooses as `ByThroughput` does. It changes to BOLA when the buffer has at least 10 s, unless
+    BOLA's bit rate is lower. It changes back to throughput when the buffer has less than 10 s, if BOLA's bit rate is
+    the lower one."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False

@@ -13,7 +13,8 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""The time by which a live video began before the server's start. A player can thus be behind the live edge."""
+"""The time from the beginning of a live video to the later start of the server. A player can thus be behind the live
+edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 

@@ -26,7 +26,7 @@ frame, sending time, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
-"""The time in seconds for which the receiver waits after the last frame is due."""
+"""The receiver waits this many seconds after the last frame is due."""
 
 
 @dataclass(frozen=True)

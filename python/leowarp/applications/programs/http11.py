@@ -25,7 +25,7 @@ class Fetched:
     length : int
         The length of the body in bytes.
     body : bytes
-        The body if the caller set `keep`, otherwise empty.
+        The body if the caller set `keep`. Otherwise, it is empty.
     """
 
     status: int

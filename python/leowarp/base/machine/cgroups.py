@@ -49,7 +49,8 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
 
 
 def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
-    """Yield the directories of the process's group and of its parents, as far as they exist here."""
+    """Yield the directories of the process's cgroup and of its parent cgroups. Directories that do not exist here are
+    left out."""
     for line in _text(proc).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":

@@ -77,8 +77,8 @@ class Request:
     loss_window: A missing packet counts as lost if the number of an arrived packet is larger by more than this value
         (RFC 4737).
     n_max: The largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: The number of the first packet sent, and the number of packets sent. The arrivals determine neither
-        `first` nor `sent`.
+    first, sent: The number of the first packet sent, and the number of packets sent. Neither `first` nor `sent` can be
+        derived from the arrivals.
     bits: The width of sequence numbers that wrap around. None means the protocol's width, or no wrap-around.
     flow: The index in the list of ``--flows``.
     field_offset, field_size, field_order: int or None, int, Order. The position and length in bytes of the number in a

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @verb_of(Request)
 def reorder(request: Request) -> None:
-    """Reordering of any arrival sequence, by RFC 4737 and RFC 5236: text, CSV, Parquet or a capture."""
+    """Reordering of any arrival sequence, by RFC 4737 and RFC 5236. The sequence is text, CSV, Parquet or a capture."""
     from leowarp import reordering
     from leowarp.cli.output import note, print_json
 
@@ -146,8 +146,8 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Return the rows of a density. Few values have one row each. Otherwise a row has a range of values, twice as wide
-    as the range before.
+    """Return the rows of a density. If there are few values, each value has its own row. Otherwise a row has a range of
+    values, twice as wide as the range before.
 
     values, counts: sequences of int. `values` has the displacements or buffer occupancies, and `counts` has the number
         of packets with each of them.

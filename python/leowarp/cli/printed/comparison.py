@@ -19,8 +19,8 @@ MOST_FLOWS = 3
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the numbers of the runs that a paper would compare, with one column per run. The last line is the command
-    that prints all scalars of a run.
+    """Print the values that a paper would use to compare the runs, with one column per run. The last line is the
+    command that prints all scalars of a run.
 
     runs: The runs, at least one. The last line contains the path of the first run.
     """

@@ -12,11 +12,11 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""The number of flows or runs up to which each has its own column, if necessary in several tables below each other.
-More than six columns are printed only if they fit side by side."""
+"""If there are at most this many flows or runs, each has its own column. If necessary, the columns are in several
+tables below each other. More than six columns are printed only if they fit side by side."""
 
 SHOWN = 3
-"""The number of the worst flows, and of the best flows, that are printed if there are too many flows."""
+"""If there are too many flows, only this many of the worst flows and of the best flows are printed."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:

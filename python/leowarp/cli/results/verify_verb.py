@@ -44,7 +44,8 @@ def verify(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Check all files of a directory, run its plan once more, and compare. The status is 1 if anything differs.
+    """Check all files of a directory, run its plan once more, and compare the results. The status is 1 if anything
+    differs.
 
     Each file is compared with its sha256 in the manifest. Routes, timeline, trace, metrics, summary, figures and pages
     are compared with the results of a second run.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Each verb imports its modules itself, because `leowarp --help` must not wait for numpy, pandas and matplotlib.
+Each verb imports its modules itself, so that `leowarp --help` does not wait for numpy, pandas and matplotlib.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ class MobileChannel:
 
     @property
     def power(self) -> PowerSeries:
-        """The received power relative to line of sight (0 dB), with one sample every `spacing_ns`."""
+        """The received power in dB. 0 dB is the power with line of sight, and there is one sample every
+        `spacing_ns`."""
         return self.realisation.power
 
     @property
@@ -212,7 +213,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
 def as_json(channel: MobileChannel) -> dict[str, Any]:
     """Return the channel as a JSON object. Its statistics have the columns of `timeline.channel.statistics.COLUMNS`.
 
-    Returns: The entries of `about`, and ``statistics`` as a list of rows, ``harq`` as from `harq_numbers`, and
+    Returns: The entries of `about`. In addition, ``statistics`` as a list of rows, ``harq`` as from `harq_numbers`, and
         ``warnings``.
     """
     return about(channel) | {
@@ -226,7 +227,7 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """Return the inputs from which the channel is computed, by name.
+    """Return the inputs from which the channel is computed, as a dict.
 
     Returns: The values, by names that end with the unit. Values about fading are None if there is no fading.
     """

@@ -31,8 +31,8 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """Return the measurements that a path contains: one for a measured file or a scenario, and one per ping flow for a
-    run.
+    """Return the measurements at a path. A measured file or a scenario has one measurement, and a run has one per ping
+    flow.
 
     format: The word "auto", or the name of the program that wrote the file.
     interval_ns: The interval between two lines, for formats that do not contain it.
@@ -288,7 +288,8 @@ def _table_loss_lines(loss: Loss) -> dict[str, str]:
 
 
 def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
-    """Return one row per slot: begin, smallest delay, step from the previous slot, and spike."""
+    """Return one row per slot. A row has the begin, the smallest delay, the step from the previous slot, and the
+    spike."""
     return [
         (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
         for slot in description.slots

@@ -274,13 +274,14 @@ _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "cap
 
 
 def _implied(measurement: Measurement) -> tuple[str, ...]:
-    """Return the series that are not described. One-way delays are differences between two clocks. One-way delays are
-    described only if there are no round trips."""
+    """Return the series that the verb does not describe. One-way delays are differences between two clocks. One-way
+    delays are described only if there are no round trips."""
     return ("down", "up") if measurement.round_trip is not None else ()
 
 
 def _event(row: dict[str, Any]) -> str:
-    """Return the text of an event: both ends of its link, or its node, followed by the columns that are not null."""
+    """Return the text of an event. First comes its link (both ends) or its node, and then all columns that are not
+    null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

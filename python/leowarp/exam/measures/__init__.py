@@ -19,11 +19,12 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: its function, and the quantity of its values.
+    """A measure of the exam. It has a function, and a quantity to which its values belong.
 
     function: The function `function(run, **arguments) -> Measured`. A function with an argument `control` compares the
         run with the control run.
-    quantity: The quantity whose units a case's limit may have. `Measured.value` has the quantity's base unit.
+    quantity: The quantity of the measured values. The limit of a case may have any unit of this quantity.
+        `Measured.value` has the quantity's base unit.
     """
 
     function: Callable[..., Measured]

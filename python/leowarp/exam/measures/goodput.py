@@ -40,8 +40,8 @@ def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measure
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """Return the whole second in which goodput has the smallest share of the capacity. The result is this share, the
-    start of the second, and goodput and capacity as text."""
+    """Find the whole second in which goodput is the smallest share of the capacity. The result is this share, the start
+    of the second, and goodput and capacity as text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)

@@ -33,8 +33,8 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Return the bytes that a flow has received until each time in `t_ns`, as a float64 array of the same shape. A TCP
-    flow counts in-order bytes, and another flow counts arrived payload.
+    """Return the bytes that a flow has received until each time in `t_ns`, as a float64 array of the same shape. For a
+    TCP flow, these are in-order bytes. For any other flow, they are arrived payload bytes.
 
     Values between samples are interpolated, as in `metrics.goodput`.
     """

@@ -31,8 +31,8 @@ class Child:
     directory: The working directory of the program.
     environment: The complete environment of the program.
     output: The file for everything that the program prints.
-    descriptors: The descriptors of this process that the program also gets, besides the standard ones. The dict maps
-        the number in this process to the number in the program.
+    descriptors: The descriptors of this process that the program also gets, besides the standard ones. The keys are the
+        numbers in this process, and the values the numbers in the program.
     returncode: The exit status of the program, or the negative number of the signal that ended it. The exit status is
         set once the process is reaped.
     rusage: The resources that the process used. The resources are set once the process is reaped. `ru_maxrss` is the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collects error messages of the guest's kernel after which the kernel continues (example: the message of a WARN_ON).
 
-Texts and levels are from Linux 6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c,
+The texts and log levels are those of Linux 6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c,
 net/core/dev.c). Linux 6.17 changed the order of words in the first line of a WARNING.
 """
 

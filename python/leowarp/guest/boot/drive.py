@@ -175,7 +175,7 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     """Return the guest's kernel command line, which is the same on every machine for the same plan.
 
     `modules`: Whether modules of the user are loaded, which makes the kernel print function names for a fault.
-    `consoles`: The options for the connected consoles.
+    `consoles`: The kernel options for the consoles that are connected.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [

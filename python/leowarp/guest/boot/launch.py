@@ -17,8 +17,8 @@ it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the 
 processes of its guest. The launcher runs until the last guest has ended, even if leowarp has died.
 
 A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists the number of each
-further descriptor in the kernel's process. The request's descriptors are, in this order: the kernel's output, the pipe,
-and the further descriptors.
+further descriptor in the kernel's process. The request carries these descriptors, in this order: the kernel's output,
+the pipe, and the further descriptors.
 """
 
 import contextlib
@@ -79,7 +79,7 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
     """Start a guest's kernel as a child of `parent_pid`. Return the kernel's process id and a descriptor that becomes
     readable when the kernel ends. The process id is None if the kernel could not be started.
 
-    An error of the host is written to the guest's output, which is the first descriptor in `given`.
+    If the host reports an error, it is written to the guest's output, which is the first descriptor in `given`.
     """
     # os.fork would make the process a child of the launcher, but wait4 in leowarp only accepts leowarp's own children.
     ended = ctypes.c_int()

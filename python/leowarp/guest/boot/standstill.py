@@ -16,13 +16,14 @@ from leowarp.guest.machine.own_time import OwnTime
 from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
-"""The maximum number of samples of a stuck kernel's instruction pointer. Sampling stops at the first instruction in a
-module. If a loop spends 1 % of its time in a module, 500 samples find the module with a probability of 99 %."""
+"""The maximum number of times that the instruction pointer of a stuck kernel is sampled. Sampling stops at the first
+instruction in a module. If a loop spends 1 % of its time in a module, 500 samples find the module with a probability of
+99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """The maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
 ANSWER_S = 1.0
-"""The processor time (`OwnTime`), in s, in which the kernel must print its position."""
+"""The kernel must print its position within this processor time (`OwnTime`), in s."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Sample:
 class Standstill:
     """Decides from samples whether a guest still makes progress.
 
-    calls: The number of system calls when virtual time last advanced.
+    calls: The number of system calls at the time when virtual time last advanced.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -112,7 +113,7 @@ class Standstill:
         """Whether the kernel itself uses the processor. False means that a program computes or makes system calls in a
         loop.
 
-        None means that virtual time advances, or that the kernel does not record system calls.
+        The result is None if virtual time advances, or if the kernel does not record system calls.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -125,8 +126,8 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
     The function sends SIGSEGV to the guest's kernel, and sends it again if the kernel continues. User Mode Linux
     handles a SIGSEGV from outside like an access to a bad address by the current instruction. The kernel prints its
-    registers and panics (segv, arch/um/kernel/trap.c). If the kernel is writing page tables or copying from a process,
-    it attributes the signal to this work and continues.
+    registers and panics (segv, arch/um/kernel/trap.c). The kernel may be writing page tables or copying from a process.
+    It then attributes the signal to this work, and continues.
 
     child: A child of this process.
     has_modules: Whether the kernel has modules. With modules, the function waits for an instruction of a module,

@@ -87,10 +87,11 @@ class GuestMemory:
 
 @dataclass
 class Usage:
-    """The processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
+    """The processor time of the guest and of its processes, from /proc. Also, the time during which the guest and all
+    its processes slept.
 
     A guest's processes are children of the kernel program. The kernel program can wait only for children that end
-    before it does. `wait4` on the kernel program does not count the time of children that end later.
+    before it does. If a child ends later, `wait4` on the kernel program does not count its time.
 
     main_s, reaped_s: The processor time of the kernel program, and of the processes that it waited for, at the last
         sample.

@@ -22,7 +22,7 @@ echo program > "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/leowarp-agent
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """Return a checkout with one source file, a fake cargo and rustc, and an empty cache."""
+    """Return a checkout with one source file. Also set up a fake cargo, a fake rustc and an empty cache."""
     checkout = tmp_path / "checkout"
     (checkout / "crates" / "agent" / "src").mkdir(parents=True)
     (checkout / "crates" / "used" / "src").mkdir(parents=True)

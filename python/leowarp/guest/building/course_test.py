@@ -7,7 +7,7 @@ from leowarp.guest.building.course import CURVE, STEP, STEPS, Course, share_of_s
 
 
 class Machine:
-    """A clock that the test sets."""
+    """A clock whose time the test sets."""
 
     def __init__(self) -> None:
         self.now_s = 100.0

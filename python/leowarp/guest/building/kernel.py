@@ -76,7 +76,8 @@ def kernel(
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
-    """Return the kernel for `choice`: leowarp's own, a kernel built from the user's tree, or the user's binary.
+    """Return the kernel for `choice`. This is leowarp's own kernel, a kernel that is built from the user's tree, or the
+    user's binary.
 
     choice: A name on the shelf, or the path of a kernel tree (built with leowarp's configuration and objects) or of a
         kernel program (used unchanged).
@@ -294,8 +295,8 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
     is used again. A new directory is removed at the end unless `keep` is set.
 
-    After a change of one object, a build in a kept directory takes seconds. A kept directory is in the cache, because
-    it takes 0.7 GB (design/kernel-config.md). /tmp may be a tmpfs, which uses memory.
+    If one object changes, a build in a kept directory takes only seconds. A kept directory is in the cache, because it
+    takes 0.7 GB (design/kernel-config.md). /tmp may be a tmpfs, which uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
@@ -415,7 +416,7 @@ class _Build:
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
-        """Return the error for a failed build, with the build's first errors and the name of its log."""
+        """Return the error for a failed build. It contains the first errors of the build and the name of the log."""
         # The cache removes the directory of a failed build, so the log is moved to another place.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
@@ -433,7 +434,7 @@ def first_errors(log: str) -> list[str]:
     """Return at most five lines of a build's log that explain its failure. The lines are errors of the compiler and the
     linker or, if there are none, of make.
 
-    Only the output of the last step is searched, because earlier errors belong to objects that were left out.
+    Only the output of the last step is searched. Errors in earlier steps come from objects that the build left out.
     """
     lines = log.splitlines()
     steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The objects of leowarp that do not compile or link with a custom kernel, and the features that a run lacks without
-them.
+"""Lists the objects of leowarp that do not compile or link with a custom kernel. Also lists the features that a run
+then lacks.
 
 When a tree is built, `guest/build.sh --leave-out` writes one line for each object or option that is left out. The line
 has the name of leowarp's object or `kernel.config`'s option, a tab, and the reason.

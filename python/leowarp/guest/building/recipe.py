@@ -57,7 +57,7 @@ def packaged(name: str) -> Path | None:
 
 
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
-    """Return the name and file of each part of the kernel's recipe.
+    """Return each part of the kernel's recipe, with its name and file.
 
     directory: The result of `guest_sources`, or a copy of this directory.
     Returns: list of (str, Path). Every machine gives the parts in the same order. All C files in the folders of guest/
@@ -68,8 +68,8 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Return the name and file of each part of the agent's recipe: the agent's crate, and the crates of leowarp that
-    the agent uses."""
+    """Return the name and file of each part of the agent's recipe. The parts are the agent's crate, and those crates of
+    leowarp that it uses."""
     # The files that select toolchain and build profile are included, because they also change the program.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
@@ -98,8 +98,8 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """Return the content of a file of the recipe, without parts that cannot change the build. For the list of
-    overrides, fields that are only for readers are left out.
+    """Return the content of a file of the recipe, without parts that cannot change the build. In the list of overrides,
+    some fields are only for readers. These fields are left out.
 
     options: The options of the kernel in addition to the options of kernel.config. Lines of a C file that are only for
         another option (see `_ONLY_WITH`) are left out, because they do not change the kernel.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shelf of kernels, which a plan chooses by name: leowarp's kernels (guest/kernels.toml), and the kernels that the
-user added."""
+"""The shelf: the kernels from which a plan chooses one by name. They are leowarp's own kernels (guest/kernels.toml) and
+the kernels that the user has added."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """Return a hash of 64 hexadecimal digits over everything that determines the kernel except its source."""
+        """Return a hash of 64 hexadecimal digits. It covers everything that determines the kernel, except the kernel's
+        source."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
@@ -122,7 +123,7 @@ def add(
 
     name: The name of the kernel for `guest.kernel` and --kernel.
     source: A kernel tree, or a tarball of one.
-    patches: The files for ``patch -p1``, in this order. The shelf keeps copies of the patches.
+    patches: The files that are applied with ``patch -p1``, in this order. The shelf keeps copies of the patches.
     base: The kernel of kernels.toml whose overrides and options the new kernel uses.
     options: The lines of kernel configuration in addition to the options of `base` (example:
         ``CONFIG_NET_SCH_DUALPI2=y``).

@@ -115,7 +115,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Fetch Debian's package by apt, which checks the signature. If apt fails, the function prints a message with the
+    """Fetch Debian's package with apt, which checks the signature. If apt fails, the function prints a message with the
     reason and returns None."""
     if shutil.which("apt-get") is None:
         return None
@@ -196,8 +196,8 @@ def unpack(
     *,
     whole: bool = False,
 ) -> Path:
-    """Unpack a kernel source into `directory`, and return the directory of the kernel tree. Only the files needed for
-    ARCH=um are unpacked, or all files if `whole` is set.
+    """Unpack a kernel source into `directory`, and return the directory of the kernel tree. Only the files that ARCH=um
+    needs are unpacked. If `whole` is set, all files are unpacked.
 
     `on_progress` is called a few times per second with the number of bytes read and the tarball's size. If
     `on_progress` raises an exception, tar ends.
@@ -233,8 +233,8 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """Return tar's option for the tarball's compression, found from the file's first bytes. tar itself detects the
-    compression only for files that it opens."""
+    """Return tar's option for the compression of the tarball, which the first bytes of the file show. tar itself
+    detects the compression only for files that it opens."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 

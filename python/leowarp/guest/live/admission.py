@@ -146,7 +146,8 @@ class Admission:
         self._now_ns = 0
 
     async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
-        """Yield the clients of a listening socket, one by one, each with its slot. The iterator never ends."""
+        """Yield the clients that connect to a listening socket, one by one. Each client comes with its slot. The
+        iterator never ends."""
         places = asyncio.Semaphore(self.per_door)
         host, port = door.getsockname()
         is_told = False

@@ -21,9 +21,9 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""The number of bytes that the host reads first from the guest's message at the gate. These bytes contain the virtual
-time. The rest of the message is longer than the pipe's buffer. The guest therefore waits until the host reads the
-rest."""
+"""The host first reads this many bytes of the message that the guest writes at the gate. These bytes contain the
+virtual time. The rest of the message is longer than the pipe's buffer. The guest therefore waits until the host reads
+the rest."""
 
 
 class LiveConsoles(Consoles):

@@ -54,8 +54,7 @@ class Tell(IntEnum):
     RESET = 5
     """The program on this machine has closed its socket."""
     SPARE = 6
-    """The guest need not wait at the `value` steps that follow the next step, because real time has already passed
-    them."""
+    """The guest need not wait at the `value` steps after the next one, because real time has already passed them."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class Pace:
     slack_ns: The maximum lag behind real time that virtual time catches up.
     clock_ns: A function that returns real time in ns.
     virtual_ns: The virtual time at which the guest waits, or last waited. None means that the guest has not waited yet.
-    lost_ns: The lag of virtual time that will not be caught up.
+    lost_ns: The part of the lag of virtual time that will never be caught up.
     """
 
     def __init__(

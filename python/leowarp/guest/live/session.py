@@ -66,7 +66,7 @@ def run_live(
 ) -> None:  # fmt: skip
     """Run the session until it ends.
 
-    plan: The plan of the run. Its own flows also run.
+    plan: The plan of the run. The flows of the plan also run.
     run_dir: The directory in which the guest works.
     pace: The object that keeps virtual time at the pace of real time. The function `on_time`, which is called whenever
         the guest waits for real time, may read this object.

@@ -128,7 +128,8 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Return the target of each pointer that the linker must fill in, by the pointer's offset in the file."""
+        """Return a dict from the offset of each pointer that the linker must fill in to the pointer's target. The
+        offset is in the file."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:

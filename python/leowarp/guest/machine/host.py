@@ -58,8 +58,8 @@ def demand(checks: list[Check], attempted: str) -> None:
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
     """Return the directory for the guest's memory file, and the check that reports this choice.
 
-    The choice is the first directory that is writable, allows execution and has `memory_bytes` free, in this order:
-    $TMPDIR, /dev/shm, /tmp, /var/tmp, `others`. A tmpfs is fastest, but any file system works.
+    The directories are tried in this order: $TMPDIR, /dev/shm, /tmp, /var/tmp, `others`. The first one is chosen that
+    is writable, allows execution and has `memory_bytes` free. A tmpfs is fastest, but any file system works.
 
     memory_bytes: The size of the guest's memory. The file is sparse, but a guest that touches more than the available
         space dies of a bus error.
@@ -159,8 +159,8 @@ def limits(memory_bytes: int) -> list[Check]:
 
 @functools.cache
 def ptrace() -> Check:
-    """Check whether a process may trace its own child. User Mode Linux traces its children to run the guest's
-    programs."""
+    """Check whether a process may trace its own child. User Mode Linux runs the guest's programs as child processes,
+    which it traces."""
     # The options -I -S isolate Python, so that the answer depends only on the kernel and not on the user's settings.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(

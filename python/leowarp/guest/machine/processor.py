@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assigns a processor to each guest.
 
-For each system call of a guest, the host switches about twelve times between two processes. A switch on one processor
-takes microseconds. On two processors, each switch wakes an idle processor, which takes ten times as long on a virtual
-machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on one
-processor. The choice of processor does not change results, because the guest cannot observe it.
+Whenever a guest makes a system call, the host switches about twelve times between two processes. A switch on one
+processor takes microseconds. On two processors, each switch wakes an idle processor, which takes ten times as long on a
+virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on
+one processor. The choice of processor does not change results, because the guest cannot observe it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from contextlib import suppress
 
 # Virtual time never waits for real time, so a guest that is alone on its processor uses the whole processor.
 STARVED_RATIO = 0.7
-"""The share of its processor below which a guest competes with other work, and moves to another processor."""
+"""If a guest gets less than this share of its processor, it competes with other work, and moves to another
+processor."""
 
 # The share of the processor is measured over a window so long that one wait for the disk does not move a guest.
 WINDOW_S = 3.0

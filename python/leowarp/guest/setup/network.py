@@ -66,8 +66,8 @@ class Network:
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
     def ends(self, rows: pa.Table) -> np.ndarray:
-        """Return the direction number of each row of a timeline, from its columns `a` (the sending node) and `b`. The
-        array is uint32 of shape (rows,)."""
+        """For each row of a timeline, return the number of its direction. The columns `a` (the sending node) and `b`
+        determine it. The array is uint32 of shape (rows,)."""
         numbers = self.node_numbers
         return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
 
@@ -102,7 +102,7 @@ def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
 
 
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Return the number of each name in a column, int64 of shape (rows,). The number is -1 for null.
+    """Return the number of each name in a column, int64 of shape (rows,). For null, it is -1.
 
     Raises ScenarioError if a name has no number.
     """

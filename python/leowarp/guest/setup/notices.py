@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
     """Return the false notices of a run, sorted by time.
 
-    plan: The plan. Each end of its flows gets notices about the other end.
+    plan: The plan. Both ends of each of its flows get notices about the other end.
     host_numbers: The number of each host, keyed by the name of its node.
     Returns: list of (int, int, int). Each entry has the notice's time in the run in ns, the host that gets the notice,
         and the destination of this host's packets. For each pair of hosts, the times are a Poisson process with mean

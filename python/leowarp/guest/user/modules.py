@@ -3,8 +3,8 @@
 
 A kernel build writes `module-tree.tar.xz` into the kernel's directory (guest/module/pack.sh). The archive takes 9 MB,
 and contains kernel headers, kbuild and the list of exported symbols. When the first module is compiled, leowarp unpacks
-the archive into the cache. The archive also contains the flags of the kernel's compiler and the script compile.sh,
-which compiles a module.
+the archive into the cache. The archive also contains the compiler flags of the kernel, and the script compile.sh, which
+compiles a module.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def module_name(source: Path) -> str:
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
-    """Return the path of the module `NAME.ko`, compiled from the C file `source` against `kernel` or copied from the
-    cache.
+    """Return the path of the compiled module `NAME.ko`. It is compiled from the C file `source` against `kernel`, or
+    copied from the cache.
 
     source: A C file, which may include the kernel's headers. The file may also include source files of the kernel's
         congestion controls (example: `"net/ipv4/tcp_cubic.c"`).

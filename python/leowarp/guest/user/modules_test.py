@@ -26,7 +26,8 @@ cp "$1/$name.c" "$1/$name.ko"
 
 @pytest.fixture
 def workshop(monkeypatch, tmp_path):
-    """Return a kernel with an archive whose compile.sh only copies. `workshop(line)` adds a line to this script."""
+    """Return a kernel with an archive. The archive's compile.sh only copies files. `workshop(line)` adds a line to this
+    script."""
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
 

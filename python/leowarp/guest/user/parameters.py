@@ -108,8 +108,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """Read the parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: A dict of each module's parameters by name. For a module's file, the only key is the file's stem. The
-        mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
+    Returns: A dict from the name of a module to its parameters, which are keyed by name. For a module's file, the only
+        key is the file's stem. The mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)

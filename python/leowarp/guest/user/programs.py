@@ -106,8 +106,8 @@ def root_of(flow: Surroundings) -> Path:
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """Return the file of this machine that a command line runs. The result is None if there is no file, or if the file
-    is visible only in the guest.
+    """Return the file that a command line runs, if it is on this machine. The result is None if there is no file, or if
+    the file is visible only in the guest.
 
     The search is the same as in the guest: in the directories of PATH, below the flow's root.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""The file in the guest's `in/` that is the shell's standard input if there is no terminal."""
+"""If there is no terminal, this file in the guest's `in/` is the standard input of the shell."""
 STORAGE_BYTES = 64 << 20
 """The maximum size of the shell's files, as for a flow of kind program."""
 

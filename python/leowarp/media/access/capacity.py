@@ -4,7 +4,7 @@ packets are held.
 
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
-The three components have separate random streams (`access.capacity.<way>`, `access.wander.<way>`,
+Each of the three components has its own random stream (`access.capacity.<way>`, `access.wander.<way>`,
 `access.modulation.<way>`). It is an assumption how much of the variance of LeoCC's public trace belongs to each
 (docs/guides/access-links.md).
 """
@@ -23,7 +23,8 @@ from leowarp.base.streams import stream
 from leowarp.scenario.schema import Access
 
 _WANDER_STEP_NS = 100_000_000
-"""The step of the slow variation (wander). The public capacity traces have the same resolution, 100 ms."""
+"""The time between two steps of the slow variation (wander). The public capacity traces have the same resolution, 100
+ms."""
 
 _TESTS = 1460
 """The number of capacity tests in the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
@@ -163,7 +164,7 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
 
 
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the times and values of a factor that steps between three values.
+    """Return a factor that steps between three values: the times of the steps, and the values.
 
     The values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`. Each lasts for an exponentially distributed
     time with mean `modulation_time_ns`.

@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Access
 class PlannedAccess(PlannedMedium[Access]):
     """An access link: hosts dish and server, with the routers terminal and gateway between them.
 
-    The routes are `AccessRoutes`, so that routes and timeline use the same slots.
+    The routes are `AccessRoutes`, so routes and timeline use the same slots.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:

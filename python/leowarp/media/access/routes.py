@@ -87,7 +87,8 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 
 
 def _clocks(plan: Plan, access: Access) -> list[str]:
-    """Return a warning if `access.clock` disagrees with the run's start from the constellation's epoch and `run.start`.
+    """Return a warning if `access.clock` gives another time for the run's start than the constellation's epoch and
+    `run.start` do.
 
     Without a file of elements, the list is empty. In this case, satellites have no real positions, so any date is
     accepted.

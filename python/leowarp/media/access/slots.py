@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slots of an access link. A slot lasts from one reconfiguration to the next. Its path is sampled at random or
-follows from geometry.
+"""The slots of an access link. A slot lasts from one reconfiguration to the next. Either the path of a slot is sampled
+at random, or it follows from geometry.
 
 The rule by which Starlink's scheduler chooses satellites is not published. With geometry, terminal and gateway both see
-a slot's satellite above the elevation mask from beginning to end. The scheduler `weighted` chooses at random, with a
-probability proportional to the elevation above the terminal's mask. The scheduler `highest` chooses the highest
-satellite. Two consecutive slots may use the same satellite.
+a slot's satellite above the elevation mask from beginning to end. The scheduler `weighted` chooses a satellite at
+random. Its probability is proportional to its elevation above the terminal's mask. The scheduler `highest` chooses the
+highest satellite. Consecutive slots may have the same satellite.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _REFRESHED_NS = 100_000_000
 of the delay is below 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
-"""The interval at which ranges are sampled. Linear interpolation has an error below r'' dt^2 / 8 = 75 m, or 0.25 us."""
+"""The interval at which ranges are sampled. With linear interpolation between samples, the error is below r'' dt^2 / 8
+= 75 m, or 0.25 us."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class Slots:
 
     begin_ns: The times at which the slots begin, on the run's clock, ascending, int64 array of shape (n,). The first is
         at or before 0.
-    names: The name of the satellite of each slot, as used in paths.
+    names: For each slot, the name of its satellite, as in paths.
     base_t_ns, base_ns: The one-way delay without jitter and waiting, equal in both directions, int64 arrays of shape
         (m,). Each value is valid until the next time, and the first time is at or before 0.
     length_m: The distance from the terminal over the satellite to the gateway at the slot's beginning, float64 array of
@@ -205,8 +206,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     visible: The numbers of the satellites among which the scheduler chooses, int array of shape (v,).
     seen_deg: The elevation of each satellite in `visible`, from the terminal at the slot's beginning, float64 array of
         shape (v,).
-    draw: A uniform random number from 0 to 1, which `highest` does not use. With `weighted`, a satellite's probability
-        is proportional to its elevation above the mask.
+    draw: A uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
+        satellite is proportional to its elevation above the mask.
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
@@ -216,8 +217,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
-    """Return the error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,) is
-    each satellite's lowest elevation over both ends of the slot and both stations."""
+    """Return the error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,)
+    gives one elevation per satellite. It is the lowest that either station sees at the begin or the end of the slot."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

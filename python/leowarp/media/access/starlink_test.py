@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published statistics of Starlink, computed from probes over the tables, for half an hour and several seeds."""
+"""Probes over the tables of several seeds, half an hour each, must show the published statistics of Starlink."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
 
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
-    """Return for each slot the largest RTT around its reconfiguration, minus the slot's median RTT. Slots without
+    """For each slot, return the largest RTT around its reconfiguration, minus the median RTT of the slot. Slots without
     replies around it are left out."""
     over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:

@@ -25,14 +25,14 @@ from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
 
 _LOOKED_AT_NS = 1_000_000_000
-"""The interval at which a satellite is compared with an obstruction map within a slot. At 550 km, a satellite moves by
-at most 0.8 deg in this time."""
+"""Within a slot, a satellite is compared with an obstruction map at this interval. At 550 km, a satellite moves by at
+most 0.8 deg in this time."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
     """Return the dishes of a plan, in the order of its stations.
 
-    Raises ScenarioError if a dish sees no satellite throughout some slot.
+    Raises ScenarioError if there is a slot in which no satellite is visible to a dish from begin to end.
     """
     names = [station.name for station in plan.stations]
     return tuple(_dish(plan, ephemeris, names.index(name), access) for name, access in plan.dishes.items())

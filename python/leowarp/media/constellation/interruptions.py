@@ -44,7 +44,7 @@ class Interruptions:
 
     routes: The routes of the same plan.
     satellites: The number of satellites. Nodes with this number or a larger one are stations.
-    dishes: The nodes of stations with an access link, whose handovers are part of that link.
+    dishes: The nodes of stations with an access link. Their handovers are part of the access link.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -79,8 +79,8 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the loss events of interruptions. The events of links, and of the links' own losses, must be added
-        before.
+        """Add the events that start and end the loss in interruptions. Before this call, the caller must add the events
+        of links, including those of the links' own losses.
 
         kind_of: A function that returns the kind of a link from its larger node number. After an interruption, the loss
             ratio of this kind applies again.

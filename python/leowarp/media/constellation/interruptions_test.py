@@ -127,8 +127,7 @@ def test_gaps_are_drawn_around_their_mean_and_again_the_same():
 
 
 def new_links(plan, routes):
-    """Return (update, link) for each satellite link that a path uses and that was out of range at the previous
-    update."""
+    """Return (update, link) for each use of a satellite link that was out of range at the previous update."""
     sky = ephemeris_of(plan)
     assert sky is not None
     number = {name: i for i, name in enumerate(sky.names)}

@@ -2,10 +2,10 @@
 """The times at which the nodes of a new path get their forwarding entries one after another (``routing.update =
 "staggered"``).
 
-The nodes of the forward path come first, each after the previous node. The nodes of the return path follow. A node
-whose entry does not change takes as long as any other, because the program that installs routes writes every entry. The
-emulator of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another, forward path first
-(main.go at 34e333e).
+The nodes of the forward path come first, each after the previous node. The nodes of the return path come afterwards. A
+node whose entry does not change needs the same time. The program that installs routes writes every entry. The emulator
+of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another, forward path first (main.go
+at 34e333e).
 """
 
 from __future__ import annotations

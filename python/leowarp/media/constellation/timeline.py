@@ -6,8 +6,8 @@ created at the first route update at which the key `rule` includes it. Other key
 
 - ``drain``, ``source``: the link exists until the end of the run, so that packets in flight still arrive over the old
   path. Nodes that are not on the new path keep their entries for the old path. The link's delay follows the satellites
-  while a path uses the link, and for one route interval after that. After that interval, the delay is constant until a
-  path uses the link again, because it contains no packets.
+  while a path uses the link, and for one route interval after that. After that interval, the link contains no packets.
+  Its delay is constant until a path uses it again.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
 - ``neighbours = "arp"``: a link goes down 5 s after a path last used it. If a path uses the link later, it counts as
   new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
@@ -108,9 +108,9 @@ class _Builder:
     def build(self) -> pa.Table:
         """Return the timeline with all events.
 
-        Each route update is processed in a fixed order: removals that are due, links that come up, delays, routes,
-        links that go down. Each step needs the states of links and the delays that the earlier steps leave. `Events`
-        later sorts events of the same instant.
+        Each route update is processed in this order: due removals of links, new links, delays, routes, links that go
+        down. Each step needs the states of links and the delays that the earlier steps leave. `Events` later sorts
+        events of the same instant.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()
@@ -280,7 +280,7 @@ class _Builder:
     def _make_room_for_flying(self) -> None:
         """Raise netem's limits by the packets in flight at the longest delay of each link.
 
-        Only limits that count packets in flight are raised (`LinkKind.limit_with_flying_pkts`).
+        Limits are raised only if they count packets in flight (`LinkKind.limit_with_flying_pkts`).
         """
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()

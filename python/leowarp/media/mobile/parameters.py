@@ -78,7 +78,7 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
     """Return a summary of the codewords' outcomes.
 
-    The timeline's metadata contains it as `harq`, where the report reads it.
+    The timeline's metadata contains this summary as `harq`. The report reads it there.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),

@@ -106,7 +106,7 @@ def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
 
 
 def test_links_by_range_find_the_route_to_another_last_satellite():
-    """After a change of the last satellite, the path may be longer than before."""
+    """If the last satellite changes, the path may become longer."""
     keys = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
     plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **keys)
     _, routes = made(plan)

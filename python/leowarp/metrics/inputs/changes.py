@@ -81,7 +81,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     pair: (str, str). The source and destination station.
     links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
-        or a delay of the path changes. Each row holds until the next row, and the last row until `end_ns`.
+        or a delay of the path changes. Each row is valid until the next row. The last row is valid until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
@@ -133,8 +133,8 @@ class PathChange:
         `reordering` contain this number.
     t_ns: The time of the change on the run's clock.
     before, after: The nodes of the path before and after the change. None means no path.
-    settled_ns: The time at which the last node in either direction had its new route. The time is `t_ns` if all nodes
-        switch at once.
+    settled_ns: The time at which the last node in either direction had its new route. If all nodes switch at once, this
+        is `t_ns`.
     """
 
     number: int
@@ -198,8 +198,8 @@ def route_changes(
     tables: The run's tables. A column is null if the tables that it needs (packets, drops, sockets or queues) are
         missing.
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
-    attribution_ns: The longest time after a change in which packets, retransmissions and losses are attributed to it.
-        The next change ends this time early.
+    attribution_ns: Packets, retransmissions and losses are attributed to a change if they occur at most this time after
+        it. If another change follows earlier, this time ends at that change.
     links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
@@ -240,8 +240,8 @@ def _base_delay_ns(
 ) -> int | None:  # fmt: skip
     """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
     start, end). A link without a channel counts with its delay at this instant. A link with a channel counts with its
-    minimum delay from start to end, because its delay varies within a slot. Links in `stay` have their own start and
-    end."""
+    minimum delay from start to end, because its delay varies within a slot. For a link in `stay`, the dict gives
+    another start and end."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -291,8 +291,8 @@ def _left_behind(
 ) -> dict[str, Any]:
     """Return the queues at the change on the links that only the old or only the new path uses.
 
-    With the in-flight rule `drain`, packets on the new path overtake packets in the queues of the old links. A packet
-    can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
+    With the in-flight rule `drain`, packets on the new path may overtake packets that wait in queues of the old links.
+    A packet can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(

@@ -34,8 +34,8 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Separate the events of a timeline from the rows of its links' tables. A profile has millions of table rows, so no
-    Python object is created per row.
+    """Separate the events of a timeline from the rows that belong to the tables of its links. A profile has millions of
+    table rows, so no Python object is created per row.
 
     timeline: The table of `20-timeline.parquet`.
     Returns: (pyarrow.Table, Channels). The table has the events in their order.

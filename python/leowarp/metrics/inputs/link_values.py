@@ -26,7 +26,7 @@ def link_values(tables: Tables) -> LinkValues:
 class LinkValues:
     """The delay and rate of every direction as step functions of time.
 
-    timeline: The events of the timeline, without the rows of tables of directions.
+    timeline: The events of the timeline, without the rows of `channels`.
     channels: The tables of directions. For a run, pass `tables.channels`.
     """
 

@@ -63,7 +63,7 @@ def tables_of(
     trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
     where: str | Path = "the trace",
 ) -> Tables:  # fmt: skip
-    """Return the tables in memory in the form that metrics read.
+    """Return tables that are in memory, in the form that metrics read.
 
     trace: The trace tables by name, from `leowarp.trace.read_output`. A missing table counts as not recorded.
     routes, timeline: The tables as in `10-routes.parquet` and `20-timeline.parquet`.

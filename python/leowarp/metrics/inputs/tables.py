@@ -69,8 +69,8 @@ by column."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
 """The tables whose rows are grouped by flow, if a table has more than `MANY_ROWS` rows. The rows of one flow keep their
-order. Selecting a flow then copies nothing, because its rows are one slice of each column. No metric depends on which
-flow's rows come first."""
+order. Selecting a flow then copies nothing, because its rows are one slice of each column. The metrics do not depend on
+the order of the flows."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -83,8 +83,8 @@ class Tables:
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: The tables
         `30-trace/*.parquet`. `leowarp.trace.TABLES` has their columns and units.
-    routes, timeline: `10-routes.parquet` and `20-timeline.parquet`, each up to the end of the run. The timeline lacks
-        the rows of tables of directions, which are in `channels`.
+    routes, timeline: The tables `10-routes.parquet` and `20-timeline.parquet`, each only up to the end of the run. The
+        timeline lacks the rows of tables of directions, which are in `channels`.
     channels: The tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
     directions: tuple of (a, b, kind). The entry at index n describes direction n. Packets go from node `a` to node `b`
         over a link of this kind.
@@ -131,7 +131,7 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Return the rows of one flow. The rows are cached, because many metrics use them. A large table caches only
+        """Return the rows of one flow. The rows are cached, because many metrics read them. A large table caches only
         the rows of the last requested flow.
 
         table: The name of a table with a column `flow`.
@@ -227,7 +227,7 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray | slice]]:
-        """The row indexes of each flow in the table's order, for tables with a column `flow`."""
+        """For each table with a column `flow`, the row indexes of each flow, in the order of the table."""
         return {}
 
     @cached_property
@@ -416,7 +416,7 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
     rows: The values by column name. A value that a row lacks is missing in the result. Keys that are not in `columns`
         are ignored.
     columns: mapping of str to (type, unit, meaning). Only pandas' types "Int64" and "Float64" may have missing values.
-    Returns: DataFrame with exactly these columns and the rows in their order.
+    Returns: DataFrame with exactly these columns. The order of the rows does not change.
     """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()

@@ -154,8 +154,8 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Subtract the bits of dropped packets from the link that dropped them, and from all later links of the
-        path."""
+        """Subtract the bits of dropped packets from the link that dropped them. Also subtract them from all later links
+        of the path."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)

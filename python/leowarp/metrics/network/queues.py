@@ -56,7 +56,8 @@ def path_queues(
 
     pair: (str, str). The source and destination station.
     grid_ns: int64 array. The instants at which queues are evaluated, ascending.
-    Yields in_force: bool array of the grid's shape. The value is True while the path with this link was in force.
+    Yields in_force: bool array of the grid's shape. A value is True if the path with this link was in force at this
+        instant.
     Yields waiting_pkts: float array of the grid's shape. The number of packets queued at this link, at all instants of
         the grid.
     """
@@ -213,8 +214,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Return the bits that the direction could have carried, which is the integral of its rate over the spans. None
-    means no rate limit during some part of the spans."""
+    """Return the number of bits that the direction could have carried. It is the integral of its rate over the spans.
+    None means no rate limit during some part of the spans."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

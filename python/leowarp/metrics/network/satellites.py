@@ -44,8 +44,8 @@ def _sum(column: pd.Series) -> int | None:
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """Return the longest queue of all directions, with its instant and its link. Of equally long queues, the first one
-    counts."""
+    """Return the longest queue of all directions, with its instant and its link. If queues are equally long, the first
+    one counts."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))

@@ -55,7 +55,7 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """Return the ACKs of a flow that answer segments. The frame is empty if no ACK answers a segment, or if ACKs were
+    """Return those ACKs of a flow that answer segments. The frame is empty if no ACK answers a segment, or if ACKs were
     not recorded.
 
     Returns: DataFrame with `segments_pkts` (number of answered segments), `wait_ns` (waiting time of the first segment,

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delays of all packets of a flow, stored or not: one-way delays in both directions, and round trips.
+"""The delays of all packets of a flow, including packets that are not stored. The delays are one-way delays in both
+directions, and round trips.
 
-The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also records the exact minimum,
+The guest counts each packet in a narrow bin for its delay (table `delays`). The guest also records the exact minimum,
 maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number of delays and their mean, minimum
 and maximum are exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The
 bin of a quantile, and the quantile's rank within the bin, are exact. The value of the quantile is estimated as if the
 delays were spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the delay or
-8.192 us. `error_ns` is its upper bound.
+8.192 us. `error_ns` is the upper bound of this error.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""The minimum gap between two stored ACKs that separates two windows of stored packets. An ACK after the gap gives no
-RTT for data sent before the gap."""
+"""If at least this time lies between two stored ACKs, they belong to different windows of stored packets. An ACK after
+the gap gives no RTT for data sent before the gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
-    """Return the smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a sample
-    holds, and its weight in means and quantiles.
+    """Return the smoothed RTT at each sample of the socket: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a
+    sample holds, and its weight in means and quantiles.
 
     The value is `tcpi_rtt` of the sender's own filter (RFC 6298, section 2, with Linux's changes). TCP's filter lags
     behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the unfiltered round
@@ -99,7 +99,7 @@ def flow_summary(
     None.
 
     lived: The flow's `life(...)`.
-    is_only_sender: True if no other TCP flow starts at the source, so that the source host's counters belong to this
+    is_only_sender: True if no other TCP flow starts at the source. The counters of the source host then belong to this
         flow.
     is_only_receiver: True if no other TCP flow ends at the destination, so that its host's counters belong to this
         flow.

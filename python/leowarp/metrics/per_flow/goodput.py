@@ -80,8 +80,8 @@ class Life:
     start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). Both are equal if the flow
         had not begun when the run ended.
     payload_bytes: The total payload of the flow if all of it arrived during its life. Complete flows and connections
-        that ended before the run's end have this value. None means a flow that was cut off, whose payload is read from
-        counters.
+        that ended before the run's end have this value. None means that the flow was cut off. In this case, its payload
+        is read from counters.
     """
 
     start_ns: int
@@ -160,8 +160,8 @@ class Arrived:
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
     """Return the packets of a flow that arrived during its life. None means no packet truth.
 
-    Packets are counted in bins of 50 ms by their sending time. The last bins of a flow that was cut off are left out,
-    because some packets may have arrived after its life.
+    Packets are counted in bins of 50 ms by their sending time. If a flow was cut off, its last bins are left out. Some
+    of their packets may have arrived after its life.
 
     direction: {DATA, ACK}
     lived: The flow's `life(...)`.

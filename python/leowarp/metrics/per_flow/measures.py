@@ -18,8 +18,8 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""The number of intervals between rendered frames whose mean decides on a freeze. An interval is itself the last of
-these intervals (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
+"""Whether an interval is a freeze depends on the mean of this many intervals between rendered frames. An interval is
+itself the last of these intervals (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
 kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """The number of intervals from which freezes are found (kMinFrameSamplesToDetectFreeze)."""

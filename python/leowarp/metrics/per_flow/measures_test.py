@@ -15,7 +15,7 @@ S = 10**9
 
 
 def scalars_of(*rows: dict, end_ns: int = 100 * S) -> dict:
-    """Return the scalars of flow 3 in a run whose programs wrote these lines."""
+    """Return the scalars of flow 3 in a run whose programs wrote the lines `rows`."""
     given = [{"flow": 3, "role": 0, **row} for row in rows]
     table = pa.Table.from_pylist(given, schema=TABLES["measures"].arrow({}))
     found = measure_scalars(tables_of({"measures": table}), 3, end_ns)

@@ -2,8 +2,8 @@
 """The results of probes: round-trip times, their differences, losses, runs of losses, and round-trip times per slot.
 
 A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if it did not arrive. A probe
-without a result is excluded if it was sent less than the longest round trip before the run's end. The probe may still
-be in flight.
+without a result is excluded if the time from the probe to the run's end is too short. The limit is the longest round
+trip. The probe may still be in flight.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     """Return the probes of a ping or UDP flow, except those that may still be in flight at the end of the run.
 
     one_way: If True, the delay is the one-way delay to the destination, as for flows without replies.
-    Returns: The probes. There are none if nothing was sent, or if the table `echoes` was not recorded.
+    Returns: The probes. There are no probes if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -108,7 +108,7 @@ def quantile(values: np.ndarray, q: float) -> float | None:
 
 
 def loss_runs(is_lost: np.ndarray) -> np.ndarray:
-    """Return the lengths of the runs of consecutive lost probes, in chronological order.
+    """Return how many probes were lost in each sequence of consecutive lost probes, in chronological order.
 
     >>> loss_runs(np.array([True, False, True, True])).tolist()
     [1, 2]
@@ -122,7 +122,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
     probed: The probes. None means that they were not recorded.
     changes_ns: int64 array, sorted. The route changes in either direction.
-    replies: True if the destination answers the probes. False means that only the scalars of consecutive losses are
+    replies: True if the destination answers the probes. If it is false, only the scalars of consecutive losses are
         computed.
     Returns: dict of scalar to int, float or None. Times are in whole ns. `rtt_step_mean_ns` is the mean of |RTT - RTT
         of the previous reply|.

@@ -44,7 +44,8 @@ SCALARS = {
     "reordering_free_run_mean_pkts": "run_mean_pkts",
     "density_beyond_pkts": "density_beyond_pkts",
 }
-"""The scalars of a flow in the summary for the whole run, each with its column of `REORDERING_COLUMNS`."""
+"""The reordering scalars of a flow in the summary, for the whole run. Each value is the column of `REORDERING_COLUMNS`
+that has the scalar."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:

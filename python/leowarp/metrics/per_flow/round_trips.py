@@ -7,9 +7,9 @@ contains the time in links and queues, but neither the receiver's delay of ACKs 
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
 versions contain only the delays of stored packets, and sums per bin. In an older run, a round trip is exact if the
-packet and its answer are both stored. For other packets, an older run has only counts and total delays per 50 ms of
-sending time. The round trip of another packet is estimated as the sum of the mean delays of the packet's bin and the
-answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
+packet and its answer are both stored. For all other packets, an older run has only the number and the sum of their
+delays. Both are per 50 ms of sending time. The round trip of another packet is estimated as the sum of the mean delays
+of the packet's bin and the answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ spurious retransmission
     The cause is the change that made the first transmission of the retransmitted bytes late.
 
 If the bytes of a retransmission were first sent in several packets, all of these packets must have the same cause.
-Otherwise, the retransmission counts under "no change".
+Otherwise, the retransmission is counted as "no change".
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     """Return the packets that each route change affected, one row per flow and change, with the columns of
-    `CAUSE_COLUMNS`. One more row per flow counts the effects that no change caused.
+    `CAUSE_COLUMNS`. In addition, each flow has one row for the effects that no change caused.
 
     The sum of each column is the flow's total. The frame is empty if packets were not recorded.
 
@@ -143,7 +143,7 @@ def _of_late(
     docstring finds one.
 
     times: The `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
-    late: The rows of the late packets in `times`, in the same order.
+    late: The rows of `times` that are late packets, in the same order.
     instants: int64 array, sorted. The instants in ns at which the changes began.
     settled: int64 array, sorted. The instants in ns at which the last node switched, one per change. The array equals
         `instants` if all nodes switch at once.

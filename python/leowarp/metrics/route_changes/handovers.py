@@ -44,7 +44,8 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Return the share of changes with losses near them, and the share with exactly one loss. None means no changes.
+    """Return the share of route changes with losses near them, and the share with exactly one loss near them. None
+    means no changes.
 
     lost_ns: int64 array, sorted. The time at which each packet was lost.
 
@@ -70,7 +71,8 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 
 
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Return `changes_with_loss` for probes, and quantiles of their delay spikes: `spike_p50_ns`, `spike_p90_ns`.
+    """Return `changes_with_loss` for probes. Also return the quantiles `spike_p50_ns` and `spike_p90_ns` of their delay
+    spikes.
 
     Losses at a full queue are included, because it is not known where a probe or its reply was lost.
     """
@@ -85,7 +87,7 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
 def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """Return the largest delay within 1 s before or after each change, minus the median delay in the second before it.
 
-    The time before the change is included, because a probe in flight at the change is delayed too.
+    The time before the change is included, because the change also delays probes that are in flight.
 
     Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe from the second
         before it was answered. `LEAST_PROBES` probes must have been sent in each of the two seconds around the change.
@@ -107,11 +109,11 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Return quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Changes
-    with an unknown quantity are left out of its quantiles.
+    """Return quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). If a
+    quantity is unknown for a change, the change is left out of the quantiles of this quantity.
 
-    A change without recovery within the window counts as longer than any other. A quantile that falls on a change
-    without recovery is None.
+    A change after which the flow did not recover within the window counts as longer than any other change. A quantile
+    that falls on a change without recovery is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]

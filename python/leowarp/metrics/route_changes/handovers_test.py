@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run over an access link: losses near changes, recovery, round trips, shares, capacity tables."""
+"""Tests with the synthetic run over an access link: losses near changes, recovery, round trips, shares, capacity
+tables."""
 
 import dataclasses
 

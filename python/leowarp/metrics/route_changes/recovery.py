@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The effect of each route change on each flow: the fall of its goodput, and the time to recover.
 
-An effect is attributed to a change only because it follows the change, and may have another cause.
-`metrics/route_changes/causes.py` finds the proven effects of a change, packet by packet.
+An effect is attributed to a change only because it follows the change, and may have another cause. In contrast,
+`metrics/route_changes/causes.py` finds proven effects of a change, packet by packet.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     before_bps: The mean rate before the change.
     share_ratio: The threshold divided by `before_bps`.
     bins: The number of successive bins that counts as recovered.
-    Returns: The numbers of the two bins. (None, None) means that the rate never fell, and (k, None) means that it fell
-        in bin k and did not recover.
+    Returns: The indexes of the bin in which the rate fell and of the bin in which it recovered. (None, None) means that
+        the rate never fell. (k, None) means that it fell in bin k and did not recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
@@ -119,7 +119,7 @@ def recoveries(
 
 
 class _Life:
-    """A flow as arrays over time, which are built once for all changes of the run (up to about a hundred)."""
+    """The arrays over time of one flow. They are built once for all changes of the run (up to about a hundred)."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)

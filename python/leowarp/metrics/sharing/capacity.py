@@ -28,8 +28,8 @@ BELOW_RATIO = 0.9
 same share, but of the rate before a route change."""
 
 BELOW_BIN_NS = 1_000_000_000
-"""The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. A
-shorter bin would show a lost packet and its retransmission as a dip and a burst."""
+"""The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In a
+shorter bin, a lost packet and its retransmission would look like a dip and a burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
@@ -82,7 +82,7 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     within a bin divides the bin.
 
     edges_ns: int64 array of shape (n + 1,), strictly increasing
-    Returns: float64 array of shape (n,), bit/s. A bin without a path has 0.
+    Returns: float64 array of shape (n,), bit/s. If there is no path in a bin, its value is 0.
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
@@ -107,7 +107,8 @@ def below_capacity_ratio(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
-    """Return the share of a flow's life in which its goodput was below `BELOW_RATIO` of its path's capacity.
+    """Return the share of a flow's life in which its goodput was less than `BELOW_RATIO` times the capacity of its
+    path.
 
     Only complete seconds of the run's clock count. A second must lie within the flow's life and its samples. The
     capacity of a second is the mean rate of the slowest link of the path in force. If the path changes during a second,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that no flow delivers more during its life than its last link with a rate limit carried. Otherwise, the run is
-invalid, and `check_carried` raises an error.
+"""Check that no flow delivers more during its life than its last link with a rate limit carried. If a flow delivers
+more, the run is invalid, and `check_carried` raises an error.
 
 Each packet that arrives has passed the last link with a rate limit after the flow began. The payload with its headers
 has two upper limits during the flow's life. The first limit is the data that the link can carry at its rate. The second
@@ -151,7 +151,7 @@ class _LastLinks:
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
-        """Return the paths that were in force during a flow's life, each path once."""
+        """Return the paths that were in force during a flow's life. Each path occurs once."""
         routes = pair_routes(self._tables, (source, destination))
         t_ns = routes["t_ns"].to_numpy(dtype="int64")
         first, end = np.searchsorted(t_ns, [lived.start_ns, lived.stop_ns], side="right")

@@ -30,7 +30,8 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""The minimum time for which competitors compete. 1 s is several round trips of any path over LEO satellites."""
+"""Two flows count as competitors only if they compete for at least this time. 1 s is several round trips of any path
+over LEO satellites."""
 
 LEAST_RATIO = 0.1
 """The minimum share of the longer of two lives for which competitors compete."""
@@ -46,12 +47,12 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 
 @dataclass(frozen=True)
 class Competition:
-    """The TCP flows of a run that may compete, and the competitors of each.
+    """The TCP flows of a run that may compete, and for each flow its competitors.
 
     lives: dict of flow number to Life. The lives of all TCP flows.
     controls: frozenset of int. The numbers of control connections, which do not compete.
     rivals: dict of flow number to tuple of int. The ascending numbers of the competitors of each TCP flow.
-    together: dict of flow number to Spans. The times at which a flow competed with all of its competitors at once.
+    together: dict of flow number to Spans. The times at which a flow competed with all its competitors simultaneously.
     """
 
     lives: Mapping[int, Life]

@@ -134,7 +134,7 @@ def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
 
 
 class _Rates:
-    """The in-order goodput of flows over the times in which they compete."""
+    """The in-order goodput of flows, over the times in which these flows compete."""
 
     def __init__(self, tables: Tables, found: Competition) -> None:
         self._tables, self._lives = tables, found.lives
@@ -170,8 +170,8 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return instants from a flow's start to its end, and the bytes received in order by each. None means that the
-    bytes are unknown."""
+    """Return instants from a flow's start to its end. For each instant, also return the bytes received in order until
+    then. None means that the bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
@@ -184,8 +184,8 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     """Return each TCP flow's goodput and share in bins, one flow after another. The columns are `t_ns, flow,
     goodput_bps, share_ratio, jain_index`.
 
-    A flow has a row for each bin that lies within its life. The share and index cover the flow and the competitors that
-    live during the whole bin. Both are null if no competitor lives during the bin.
+    A flow has a row for each bin that lies within its life. The share and index consider the flow itself, and the
+    competitors that live during the whole bin. Both are null if no competitor lives during the bin.
 
     flows: The `plan.flows`, of which only TCP flows have rows.
     bin_ns: The length of a bin.

@@ -35,7 +35,8 @@ class Shares:
         the number of packets in the buffer, or n of n-reordering. Each integer occurs only once.
     share: float array of shape (n,). The share of the packets with each integer in `index`, from 0 to 1.
     label: The name in the legend, or "" for no entry.
-    style: The colour and line style for matplotlib. If `style` is empty, the n-th density has the palette's n-th style.
+    style: The colour and line style for matplotlib. If `style` is empty, the n-th density gets the n-th style of the
+        palette.
     """
 
     index: ArrayLike
@@ -66,7 +67,7 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw RBD: the share of arrivals after which a reordering buffer holds a given number of packets (RFC 5236, 3.11).
 
-    densities: The shares by number of packets in the buffer.
+    densities: The shares of arrivals, by the number of packets in the buffer.
     y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
     Raises TraceError if no density has a packet.
     """

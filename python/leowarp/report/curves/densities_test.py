@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the reordering figures: scales, outlines, identical files for identical data, and the text without packets."""
+"""Tests the reordering figures: their scales and outlines, and the text without packets. Identical data must give
+identical files."""
 
 import numpy as np
 import pytest

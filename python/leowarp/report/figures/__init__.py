@@ -45,10 +45,10 @@ class FigureKind:
         measurements by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more
         flows than lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and
         `pings` (with replies). `capacity` is TCP over a link with a capacity table. `changes` is TCP over a path that
-        can change. The page of a run leaves out figures whose subject the run does not have.
+        can change. The page of a run leaves out the figures whose subject does not occur in the run.
     needs: The trace tables from which the figure is drawn.
     part: The section of a run's page that contains the figure.
-    own_flows: Whether the figure chooses its flows itself.
+    own_flows: Whether the figure itself chooses the flows that it shows.
     """
 
     draw: Callable[..., Figure]
@@ -310,7 +310,7 @@ def flows_of(run: Run, name: str) -> list[int]:
 
 
 def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
-    """Return a view for each flow of the run that the figure shows. If the figure shows fewer than two flows, the run
+    """Return a view for each flow of the run that the figure shows. If the figure shows no flow or only one, the run
     itself is the only view.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.

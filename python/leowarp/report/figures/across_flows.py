@@ -110,8 +110,8 @@ def completion(runs: Sequence[Run]) -> Figure:
     """Draw each flow's completion time over its size, with logarithmic axes. Medians of flows with similar sizes are
     drawn, too.
 
-    A hollow triangle marks a flow that was not complete at its stop or at the end of the run. The height of a triangle
-    is the time that its flow lasted, a lower bound of the completion time.
+    A hollow triangle is a flow that was not complete at its stop time or at the end of the run. The height of a
+    triangle is the time that its flow lasted, a lower bound of the completion time.
 
     runs: The runs. A single run has a colour per congestion control, and several runs have one colour each.
     """
@@ -144,7 +144,7 @@ BINS_PER_DECADE = 3
 """The number of bins per decade of flow sizes."""
 
 FEWEST_IN_BIN = 5
-"""The minimum number of flows in a bin for which a median is drawn."""
+"""If a bin has fewer flows than this number, no median is drawn for it."""
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _sized(run: Run) -> pd.DataFrame:
 
 
 def has_sizes(run: Run) -> bool:
-    """Return whether enough TCP flows have a size for a figure of completion times over sizes."""
+    """Return whether the figure of completion times over sizes has enough TCP flows. Only flows with a size count."""
     return sum(run.observed_plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
@@ -197,7 +197,7 @@ def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[st
 
 
 def _flows(run: Run) -> pd.DataFrame:
-    """Return one row per TCP flow with its goodput and other metrics as float64, with nan for an unknown value."""
+    """Return one row per TCP flow. Goodput and the other metrics are float64, and unknown values are nan."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":

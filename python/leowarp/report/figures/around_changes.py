@@ -30,8 +30,8 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 
 
 def chosen_changes(run: Run, count: int) -> list[int]:
-    """Return the times of the route changes with the most late packets. Among equals, the changes with the most lost
-    packets come first.
+    """Return the times of the route changes with the most late packets. Among changes with equally many late packets,
+    those with the most lost packets come first.
 
     run: A view of one flow, or a run with one flow.
     Returns: The times in ascending order, in ns on the run's clock. There are fewer than `count` times if the run has
@@ -215,7 +215,7 @@ def srtt_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the smoothed RTT around route changes (fig. 8), with the RTT of each packet and of the empty path.
+    """Draw the smoothed RTT around route changes (fig. 8). Also draw the RTT of each packet and of the empty path.
 
     before_s, after_s: The shown time in s before and after each change.
     count: The number of shown changes of a single run. Each of several runs has one.

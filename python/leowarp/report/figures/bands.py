@@ -66,9 +66,9 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lower end of the band, the median, and the upper end for each column of `values`. The band's ends are
-    order statistics, as in `leowarp.scalars.medians`. All three results are nan in a column in which a run has no
-    value.
+    """For each column of `values`, return the lower end of the band, the median, and the upper end of the band. The
+    band's ends are order statistics, as in `leowarp.scalars.medians`. If a run has no value in a column, all three
+    results are nan in this column.
 
     values: float array of shape (runs, columns)
     """

@@ -29,8 +29,8 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     is the lower end of a bar or a band, and empty for a line. In an image, `y_low` is the value of a cell, and `y` is
     the row.
 
-    flows: The flows that the user chose for the figure. A comment in the CSV text lists them, so that the figure can be
-        drawn again with them (`flows_of_text`).
+    flows: The flows that the user chose for this figure. A comment in the CSV text lists them, so that the figure can
+        be drawn again with them (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]

@@ -42,7 +42,7 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""The runs whose figures differ only in the footer. Each is tested with a different third of the figures, to save
+"""The runs in whose figures only the footer differs. Each is tested with a different third of the figures, to save
 time."""
 
 

@@ -70,7 +70,7 @@ def goodput_over_time(
 
 
 def top_mbps(runs: Sequence[Run]) -> float:
-    """Return the upper limit of the goodput axis in Mbit/s, or inf if a path's capacity is unknown or changes.
+    """Return the upper limit of the goodput axis in Mbit/s. It is inf if the capacity of a path is unknown or changes.
 
     When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. The bins
     with these data are cut off at the top, because a longer axis would make dips unreadable.
@@ -83,7 +83,7 @@ MOST_BINS = 1_400
 inch. A line through 20,000 bins would look like an area without dips."""
 
 DRAWN_BINS = 400
-"""The number of means that are drawn if there are more than `MOST_BINS` bins."""
+"""If there are more than `MOST_BINS` bins, about this many mean values are drawn instead."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:

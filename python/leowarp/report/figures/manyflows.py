@@ -96,7 +96,8 @@ def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[in
     are equal, earlier views are preferred.
 
     Returns kept: The selected views, in their original order.
-    Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows", or "" for all.
+    Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows". If all are shown,
+        the text is "".
     """
     if shown_apart(runs):
         return list(runs), ""

@@ -40,7 +40,7 @@ def plot(
         The numbers or names of the flows to draw, in each run. By default, all flows that have the series are drawn, if
         there are at most eight.
     from_s, to_s : float
-        The first and last shown time on the run's clock. `to_s` defaults to the end of the run.
+        The first and last shown time on the run's clock. The default of `to_s` is the end of the run.
 
     Raises
     ------
@@ -120,7 +120,7 @@ _Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
 
 
 def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:
-    """Return a line for each run or flow in `lines` that has the series.
+    """For each run or flow in `lines` that has the series, return a line of the figure.
 
     Raises TraceError if no flow has the series, or if `all_of_them` is true and one flow lacks it.
     """

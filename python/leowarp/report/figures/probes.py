@@ -62,7 +62,7 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 
     axes: The axes, in s and ms.
     changes_ns: int64 array. The times of the changes in ascending order, on the run's clock.
-    guard_ns: The time before and after each change in which probes do not count.
+    guard_ns: Probes within this time before or after a change do not count.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -230,7 +230,7 @@ def _panels(
 
 
 def _end_s(runs: Sequence[Run]) -> float:
-    """Return the end of the longest run in s, which is the end of the shared time axis."""
+    """Return the time in s at which the longest run ends. It is the end of the shared time axis."""
     return max(run.end_ns for run in runs) / 1e9
 
 

@@ -30,8 +30,8 @@ OVER_TIME = (
 
 
 def reordering_densities(runs: Sequence[Run]) -> Figure:
-    """Draw RD, RBD, n-reordering and extents of each flow over the run's whole duration. If lines cannot distinguish
-    all flows, the flows with the most late packets are shown.
+    """Draw RD, RBD, n-reordering and extents of each flow over the run's whole duration. If there are too many flows to
+    distinguish by lines, those with the most late packets are shown.
 
     Returns: A figure with four panels about first transmissions: reorder density and buffer-occupancy density (RFC
         5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
@@ -67,7 +67,7 @@ def reordering_over_time(runs: Sequence[Run]) -> Figure:
     route changes.
 
     Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines show windows. Thick lines show the
-        packets around a change.
+        packets around a route change.
     Raises TraceError if reordering was measured neither in windows nor around changes.
     """
     runs, rows, chosen = _chosen(runs)
@@ -122,9 +122,9 @@ def _flow(run: Run) -> int:
 
 
 def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
-    """Return the views to draw, their rows in the reordering table, and a text about omitted views. Flows without a
-    late packet are left out if the run has several flows. If lines cannot distinguish the remaining flows, the flows
-    with the fewest late packets are left out too.
+    """Return the views to draw, their rows in the reordering table, and a text about the views that are left out. Flows
+    without a late packet are left out if the run has several flows. If lines cannot distinguish the remaining flows,
+    the flows with the fewest late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
@@ -172,8 +172,8 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a line that has a horizontal piece for each row, from the row's start to its end. If a row
-    ends when the next row begins, their pieces are connected."""
+    """Return the points of a line. For each row, the line has a horizontal piece from the start of the row to its end.
+    If a row ends when the next row begins, their pieces are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
     # If the next row begins after the end of a row, nan interrupts the line, because nothing was measured between the

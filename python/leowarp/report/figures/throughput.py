@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw goodput beside the link's capacity (figures 6 to 9 of `huston2024`), and the shares of flows on one path."""
+"""Draw goodput beside the capacity of the link (figures 6 to 9 of `huston2024`). Also draw the shares of flows that use
+one path."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def chart(runs: Sequence[Run], element: str) -> str:
 
     runs: The views of TCP flows. Each view has one line in each of the chart's four `ROWS`. With more than `MOST_LINES`
         views, the chart starts with the lowest, the median and the highest mean goodput. The reader can select others.
-        This choice ignores flows that lived less than half as long as the longest flow.
+        The three are chosen among flows that lived at least half as long as the longest flow.
     Returns: The HTML of the chart, or "" if no row has data. A row whose lines are all 0 or without data is left out,
         and the page says so.
     """

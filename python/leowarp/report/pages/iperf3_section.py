@@ -20,7 +20,7 @@ _ROWS = (
 
 
 def iperf3_section(view: Run) -> str:
-    """Return HTML with a table for each flow whose client was `iperf3 -J`, or "" if there is no such flow."""
+    """Return HTML with one table per flow whose client was `iperf3 -J`. If there is no such flow, return ""."""
     flows = view.numbers.summary["flows"]
     parts = []
     for flow in flows:

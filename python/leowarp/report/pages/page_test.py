@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that pages are complete, consist of one file, escape their texts, and name every missing part."""
+"""Tests that a page is complete, is a single file, escapes its texts, and names every part that is missing."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of the page about the reconfigurations of an access link. It replaces the section about route changes
-over satellites."""
+"""The section of the page about the reconfigurations of an access link. For an access link, it replaces the section
+about route changes over satellites."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: Run) -> str:
-    """Return the HTML: a table of numbers per flow over all reconfigurations, and a folded table with each
-    reconfiguration.
+    """Return the HTML. It has a table of numbers per flow over all reconfigurations, and a folded table that lists the
+    reconfigurations.
 
     Returns: The HTML, or one sentence if the path was never reconfigured.
     """

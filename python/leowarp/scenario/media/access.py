@@ -496,7 +496,7 @@ def _check_base(section: Section, problems: Problems) -> None:
 
 
 def quantiles_ns(texts: Sequence[str]) -> list[int]:
-    """Return the quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), as times in ns.
+    """Parse the quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), and return them in ns.
 
     Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if the quantiles decrease, or if there is only
     one.

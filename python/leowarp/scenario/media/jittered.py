@@ -73,7 +73,7 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate of the link for packets. No background traffic reduces it, unlike in `background.RateKeys`."""
+        """The rate of the link for packets. Background traffic does not reduce it, unlike in `background.RateKeys`."""
         return self.rate_bps
 
     @classmethod

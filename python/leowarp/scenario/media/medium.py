@@ -22,8 +22,8 @@ MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in ge
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
-    """Return the type of the medium whose section is given. A medium that follows a constellation has precedence over
-    the constellation.
+    """Return the type of the medium whose section is given. If a medium follows a constellation, it is chosen instead
+    of the constellation.
 
     given: The names of sections, with at least one of `MEDIA`. Other names are ignored.
     Returns: A class of the union `Medium`. If the sections contradict each other, the result is the first medium in

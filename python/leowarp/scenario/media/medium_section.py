@@ -26,7 +26,8 @@ class MediumSection:
     STATIONS: The names of the medium's two stations. None means that the medium uses ``[[stations]]``.
     GOVERNS: The neighbouring keys that are removed when a higher layer sets a governing key, by governing key (see
         `scenario.document`).
-    KEEPS: The value of a governing key that leaves the neighbouring keys in place. The default is "none".
+    KEEPS: A dict from a governing key to the value with which it leaves the neighbouring keys in place. The default is
+        "none".
     """
 
     NAME: ClassVar[str]
@@ -54,7 +55,7 @@ class MediumSection:
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return the defaults of other sections that differ with this medium, by section and key.
+        """Return this medium's defaults for keys of other sections, as a dict of section to key to value.
 
         sections: All sections of the text. The medium's own section is complete.
         Returns: For example ``{"run": {"duration": "60 s"}}``. A key that the text gives is not changed.

@@ -256,8 +256,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
         section: The section ``[mobile]``, which is not changed.
         problems: The list that receives data bits that are not whole bytes or exceed the codeword, and a first
-            transmission shorter than the data or longer than the codeword. It also receives keys without effect, and an
-            unlimited queue on a link that does not keep the packets' order.
+            transmission shorter than the data or longer than the codeword. Also reported are keys without effect, and
+            unlimited queues on links that do not keep the order of packets.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.

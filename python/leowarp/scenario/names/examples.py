@@ -26,7 +26,7 @@ shorter, the whole first sentence describes the example."""
 class Example:
     """A scenario that comes with leowarp.
 
-    name: The name by which commands refer to it: `leowarp run starlink`.
+    name: The name of the example in commands such as `leowarp run starlink`.
     about: The first sentence of the example's comment, or its part before a colon.
     """
 

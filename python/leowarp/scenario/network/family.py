@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key `network.family`: the defaults of a run over IPv6, and the features that it does not support."""
+"""The key `network.family`. A run over IPv6 has another default kernel, and does not support some features."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""The module of the guest kernel that delays acknowledgements. Its parameters follow from the hosts' keys."""
+"""The module of the guest kernel that delays acknowledgements. The keys of the hosts determine its parameters."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
 """The module of the guest kernel that implements the methods of `LOSS_DETECTIONS`."""
@@ -146,7 +146,7 @@ class Flow:
 
     @property
     def paced_pkts_per_s(self) -> float:
-        """The nominal packets per second of a ping or UDP flow, or 0 if each probe follows a reply."""
+        """The nominal packets per second of a ping or UDP flow. The value is 0 if each probe follows a reply."""
         if self.packet_rate_pkts_per_s is not None:
             return self.packet_rate_pkts_per_s
         return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)

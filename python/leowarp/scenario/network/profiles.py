@@ -57,7 +57,7 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 
 
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
-    """Return every sysctl of the guest as a whole, sorted by name.
+    """Return all sysctls that apply to the whole guest, sorted by name.
 
     buffer_max_bytes: The largest `tcp.buffer_max_bytes` of all hosts.
     memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.

@@ -233,7 +233,8 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
-    """Decode a queue limit as (packets, bytes). At least one of the two is None. An unlimited queue has both as None.
+    """Decode a queue limit as (packets, bytes). At least one of the two is None. If the queue is unlimited, both are
+    None.
 
     >>> from leowarp.scenario import schema
     >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
@@ -367,7 +368,7 @@ def _hash(raw: Any) -> str:
 
 
 def _hashes(raw: Any) -> tuple[str, ...]:
-    """Check a list of hashes, one for each file of a list, in the same order."""
+    """Check a list of hashes. It has one hash for each file in a list of files, in the same order."""
     if not isinstance(raw, list):
         raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
     return tuple(_hash(one) for one in raw)

@@ -20,7 +20,7 @@ class Draft:
         them.
     modules: The parameters of each kernel module, as texts.
     hosts, pinned: The content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``, by station name.
-    dishes: The ``[stations.access]`` of each station, by its index.
+    dishes: A dict from the index of a station to its ``[stations.access]``.
     """
 
     # Unlike a `Scenario`, a draft is changed in place; a `Scenario` is made from it only if there is no mistake.

@@ -44,7 +44,7 @@ class Key:
     words: All allowed words of a key of kind word.
     low, high: The smallest and largest value allowed, as a user would write them.
     none: The word in a text for which the plan's value is None.
-    section: The dataclass of the tables of a key of kind tables.
+    section: For a key of kind tables, the dataclass of its tables.
     """
 
     kind: str

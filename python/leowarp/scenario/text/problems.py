@@ -119,7 +119,8 @@ class Problems:
 
 
 def _place(problem: Problem) -> tuple[bool, str, int]:
-    """Return the sort key of a message: mistakes in files by line, then mistakes in typed values."""
+    """Return the key by which messages are sorted. Mistakes in files come first, by line, and then mistakes in typed
+    values."""
     origin = problem.origin
     return origin.override is not None, str(origin.file), origin.line or 0
 

@@ -44,8 +44,8 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Fill in the parameters of the module from the hosts that use it. All these hosts must have the same parameters,
-    because the guest has only one kernel.
+    """Fill in the parameters of the module from the hosts that use it. All these hosts must set the same parameters,
+    because they share the guest's only kernel.
 
     draft: The scenario, whose modules are changed in place.
     problems: The list that receives parameters that differ between hosts.

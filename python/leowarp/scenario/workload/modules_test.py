@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's own modules and their parameters: checks, values in the plan, and values from an access link's
-schedule."""
+"""Tests of the user's own modules and their parameters. They cover checks, values in the plan, and values from the
+schedule of an access link."""
 
 import hashlib
 import shutil

@@ -30,8 +30,8 @@ class Traffic:
     """The TCP flows that arrive at random between cities. The plan lists each flow under `[[flows]]`.
 
     These flows follow the flows of ``[[flows]]`` in the text. A plan does not contain ``[traffic]``. To change the seed
-    or a key of ``[traffic]``, use the scenario. Each city becomes a station, unless the text already has a station with
-    its name.
+    or a key of ``[traffic]``, edit the scenario instead of the plan. Each city becomes a station, unless the text
+    already has a station with its name.
 
     distance_exponent: The number of flows from city i to j is proportional to P_i P_j / d_ij^exponent, with populations
         P and distance d.

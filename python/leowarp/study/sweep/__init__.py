@@ -7,7 +7,7 @@ The steps of a study and their modules. Each module imports only modules of earl
     file (text) -> expand (checked plans) -> plans (identities, `plans.parquet`) -> session (batches for workers) ->
     rows (a run as a row) -> store (`results/`, one Parquet data set) -> page (`index.html`)
 
-`engine.run_study` executes all steps in one call. `status`, `again` and `estimate` examine a study without continuing
+`engine.run_study` executes all steps in one call. `status`, `again` and `estimate` examine a study but do not continue
 it. The user's guide is docs/guides/studies.md.
 """
 

@@ -21,7 +21,7 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A repeated run, with the differences between its scalars and the stored row.
+    """A repeated run. Its scalars are compared with the stored row of the study.
 
     scalars: A dict of str to (stored, now): the value in the study's row, and the value of the repeated run. All
         scalars except the costs are included.

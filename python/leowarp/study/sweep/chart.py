@@ -18,9 +18,9 @@ def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: s
     """Return a chart as an `<svg>` element. The result is "" if there are no values, or more lines than colours.
 
     places: The values of the parameter, in their order on the horizontal axis.
-    lines: The values by name of the line, with one list of values per position in `places`.
+    lines: A dict from the name of a line to its values. There is one list of values per position in `places`.
     along, up: The labels of the horizontal and of the vertical axis.
-    joined: True to connect the points by lines, as for numbers. False is for words, which have no order.
+    joined: True to connect the points by lines, as for numbers. Pass False for words, which have no order.
     """
     known = {name: [(place, value) for place, value in enumerate(line) if value.known and math.isfinite(value.high)]
              for name, line in lines.items()}  # fmt: skip

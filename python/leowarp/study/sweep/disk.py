@@ -72,8 +72,8 @@ def sync_directory(path: Path) -> None:
 def exchange(new: Path, old: Path) -> None:
     """Exchange the directories `new` and `old`, in one step if the file system supports it.
 
-    On other file systems (NFS), `old` is missing for a moment. If the process is killed in this moment, `recover`
-    completes the exchange.
+    On other file systems (NFS), `old` is missing for a moment. If the process is killed while `old` is missing,
+    `recover` completes the exchange.
 
     new, old: The directories, on the same file system. `old` may be missing.
     Raises OSError if the names cannot be changed.

@@ -100,7 +100,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of a study: the keyword arguments of `run_study`."""
+    """The settings of a study. They are the keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None

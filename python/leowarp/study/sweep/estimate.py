@@ -112,7 +112,7 @@ def _packets(plan: Plan, place: int) -> float:
     """Return the number of packets of a flow in both directions.
 
     A bulk transfer is assumed to send at the smallest of the rates that limit it. Pings and flows of constant rate send
-    at their configured rate, with one reply per packet.
+    at their configured rate, and each packet has one reply.
     """
     flow = plan.flows[place]
     # Retransmissions and slow start are ignored, so the result is an upper bound.

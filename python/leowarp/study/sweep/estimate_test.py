@@ -28,7 +28,7 @@ def over(medium):
 
 
 def tcp_packets(rate_bps):
-    """Return the number of segments sent in 10 s, plus an ACK for every second segment."""
+    """Return the number of packets in 10 s: the sent segments, and one ACK for every second segment."""
     return pytest.approx(1.5 * rate_bps * 10 / 8 / SEGMENT_BYTES)
 
 

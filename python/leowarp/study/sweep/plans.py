@@ -40,12 +40,12 @@ class StudyRun:
 
     run_id: The 16 hexadecimal digits derived from the plan, the kernel, the agent and leowarp's version.
     number: The position in the study.
-    around_seed: The text of the run's plan before and after the seed. Both parts are equal for all runs of a
-        combination.
+    around_seed: The text of the run's plan before and after the seed. All runs of a combination have the same two
+        parts.
     inputs: The names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
     kernel: The value of `guest.kernel` in the plan.
     values: The values of the parameters as written, by dotted key.
-    columns: The values of the run's parameters, by result column.
+    columns: A dict from a result column to the value of the run's parameter.
     origin: The checksums of kernel and agent and leowarp's version, with which the run is made.
     """
 

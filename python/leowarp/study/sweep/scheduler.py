@@ -93,7 +93,7 @@ class DaskWorkers:
         return []
 
     def _count(self) -> None:
-        """Count the workers from time to time. Raises `HostError` if the scheduler is gone."""
+        """Count the workers if the last count is old. Raises `HostError` if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":

@@ -62,13 +62,13 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether the batch has only one run. If the worker of this batch dies, no other run can be the
+        """Return whether the batch has only one run. If the worker of such a batch dies, its only run must be the
         cause."""
         return len(self.runs) == 1
 
 
 class Workers(Protocol):
-    """The workers that make runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
+    """The workers that make runs. They are on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
     The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns a
     `RunMade` event for each run, and then one `BatchEnded` event. Workers never write results into the store.
@@ -200,8 +200,8 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """Return the rows to store after a run. The list is empty if the run failed and must be repeated to write its
-        directory.
+        """Return the rows to store after a run. If the run failed and must be repeated to write its directory, the list
+        is empty.
 
         event: The run's event. Its `result` has the form of `batch.results_of`: `summary`, `costs`, `warnings`,
             `error`.
@@ -259,8 +259,8 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a completed run and of the runs that were set aside. The completed run shows that the
-        machine is able to make runs, so the machine did not cause the failures.
+        """Return the rows of a completed run, and of failed runs that were set aside before it. The completed run shows
+        that the machine is able to make runs, so the machine did not cause the failures.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.

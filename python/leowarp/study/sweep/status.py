@@ -17,15 +17,15 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""The only columns that this module reads. Other columns are not read, because the data set may have hundreds of
-them."""
+"""This module reads only these columns. Other columns are not read, because the data set may have hundreds of them."""
 
 
 @dataclass(frozen=True)
 class StudyStatus:
     """The progress of a study.
 
-    total, done, failed: The numbers of runs of the study as it was last started. `done` includes failed runs.
+    total, done, failed: The numbers of all, done and failed runs of the study as it was last started. `done` includes
+        failed runs.
     removed: The number of rows whose runs are no longer in the study.
     cpu_s: The total processor time in seconds of the runs that are done.
     holder: A text that names the process working on the study. None means that no process does.

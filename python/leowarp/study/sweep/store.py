@@ -401,12 +401,13 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """Return the partition value of each row, as text for a folder name."""
+    """For each row, return its value in the partition column, as text for a folder name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """Return the partition column of the files on disk. The current study file may have another partition column."""
+    """Return the column by which the files on disk are partitioned. The current study file may have another partition
+    column."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 

@@ -108,7 +108,7 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
 
 
 def _listed(known: tuple[Environment, ...]) -> str:
-    """Return the existing sets for messages: each name with its elevations."""
+    """Return the existing sets as text for messages. For each name, the text lists the elevations."""
     angles: dict[str, list[str]] = {}
     for entry in known:
         angles.setdefault(entry.name, []).append(f"{entry.elevation_deg:g}")
@@ -262,7 +262,7 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-        """Reject an unknown key. Otherwise a misspelt key would be ignored, and its value would seem to be missing."""
+        """Reject an unknown key. If unknown keys were ignored, the value of a misspelt key would seem to be missing."""
         for key in table:
             if key not in keys:
                 raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))

@@ -142,7 +142,7 @@ class Harq:
 
     @property
     def longest_ns(self) -> int:
-        """The time by which a power series must extend beyond the start of the last codeword."""
+        """A power series must extend beyond the start of the last codeword by this time."""
         return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
 
     @property
@@ -185,8 +185,8 @@ class Outcomes:
 
     retransmissions: uint8 array of shape (n,). The number of retransmissions of each codeword, 0 to
         `Harq.retransmissions`.
-    delay_ns: int64 array of shape (n,). The time from the start of the codeword's first transmission until the codeword
-        is decoded or given up.
+    delay_ns: int64 array of shape (n,). The time from the start of the first transmission of a codeword until this
+        codeword is decoded or given up.
     lost: bool array of shape (n,)
     sent_bits: int32 array of shape (n,). The number of bits sent in all transmissions of each codeword.
     first_bits: The number of bits in the first transmission.
@@ -225,7 +225,8 @@ class Outcomes:
 def outcomes(
     power: PowerSeries, snr_db: float, parameters: Harq, starts_ns: NDArray[np.int64], levels: Levels | None = None
 ) -> Outcomes:
-    """Return the outcomes of codewords. `starts_ns` has the start of each codeword's first transmission.
+    """Return the outcomes of codewords. `starts_ns` has the time at which the first transmission of each codeword
+    starts.
 
     power: The series must extend `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.

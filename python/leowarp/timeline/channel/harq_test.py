@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HARQ compared with closed forms on steady channels, and with a slow and simple implementation on fading channels. The
-loss ratio is also compared with bounds from two extreme cases of fading."""
+"""HARQ compared with closed forms on steady channels, and with a slow and simple implementation on fading channels. In
+addition, the loss ratio is compared with bounds from two extreme cases of fading."""
 
 import math
 

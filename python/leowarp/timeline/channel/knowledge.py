@@ -20,21 +20,20 @@ km would need too many samples, so the number of samples limits the distance."""
 
 LEARNING_SEED = 0
 """The seed of the observed channel differs from the run's seed, because a receiver does not know the run's future
-fading. The seed is the same in every run, so the receiver always requests the same number of bits in the same
-situation."""
+fading. The seed is the same in every run, so that the receiver requests equal numbers of bits in equal situations."""
 
 GROUPS = 64
-"""The number of groups into which samples are sorted by received level. The groups have equal numbers of samples."""
+"""Samples are sorted into this number of groups by received level. The groups have equal numbers of samples."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The power levels that the channel exceeds with the target probability, in dB relative to line of sight.
+    """The power levels, in dB relative to line of sight. The channel exceeds each level with a target probability.
 
     first_db, again_db: The levels without knowledge of the present level. `first_db` is for the target probability of
         first transmissions. `again_db` is for the target probability of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is `seen_db` now, the level
-        after one delay exceeds `next_db` with the target probability of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is `seen_db` now, it exceeds
+        `next_db` after one delay, with the target probability of later transmissions.
     """
 
     first_db: float
@@ -44,7 +43,7 @@ class Levels:
 
 
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Return the levels that a receiver expects after it has observed a whole power series.
+    """Return the levels that a receiver expects if it knows a whole power series.
 
     first_target_ratio, target_ratio: The probabilities that the level is exceeded, for the first and for later
         transmissions.

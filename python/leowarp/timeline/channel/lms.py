@@ -64,8 +64,8 @@ class LandMobile:
         of equal length, the states' shares of the distance equal the chain's stationary distribution. The published
         shares equal this distribution, too. `by-state`: the step length of each state is the shortest length of this
         state. This changes the states' shares of the distance.
-    frame_m: The length of a step. With `common`, this length replaces the weighted mean of the states' shortest
-        lengths.
+    frame_m: The length of a step. With `common`, this length is used instead of the weighted mean of the shortest
+        lengths of all states.
     samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter, it is the
         number per correlation distance. With 16 samples, linear interpolation of the diffuse power is off by at most 2
         % of its mean.
@@ -193,7 +193,7 @@ class PowerSeries:
     spacing_ns: The spacing of the samples. Sample k is at k * spacing_ns, and the power between two samples is
         interpolated.
     level_db: float32 array of shape (n,)
-    states: int8 array of shape (n,). The index of the environment's state at each sample.
+    states: int8 array of shape (n,). At each sample, the index of the environment's state in `state_names`.
     frozen: Whether the terminal is at rest.
     """
 

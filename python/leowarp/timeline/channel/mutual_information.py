@@ -26,7 +26,7 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     computed in steps of 0.05 dB.
 
     Between entries, the values are linear in dB (error at most 2e-5 bits). Below -50 dB, the values are proportional to
-    the ratio.
+    Es / N0.
 
     modulation: "bpsk", "qpsk", "8psk" or "16qam"
     snr: ratio Es / N0, 0 or more

@@ -122,6 +122,7 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """Return the timeline's rows for `realisation` with these parameters, and the outcomes of all codewords."""
+    """Return the rows for the timeline, as `realisation` gives them for these parameters. Also return the outcomes of
+    all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

@@ -36,7 +36,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Slot:
-    """The time between two reconfigurations, and the delays during this time.
+    """The time from one reconfiguration to the next, and the delays in this time.
 
     t_ns: The time of the reconfiguration with which the slot begins.
     base_ns: The smallest delay in the slot, without the first and the last second of the slot.
@@ -52,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Description:
-    """One series of a measurement in numbers, together with the measured capacity.
+    """The numbers that describe one series of a measurement, and the measured capacity.
 
     If the rows of a table have different lengths, its delays, spikes, slots and losses are computed as if probes were
     sent every 10 ms.
@@ -60,8 +60,8 @@ class Description:
     series: The kind of delays: round_trip, down or up. The value is none if only capacity was measured.
     span_ns: The time from the first sample to the last.
     interval_ns: The median time between samples.
-    gaps: The times of more than ten intervals without a sample. For a table, these are the rows that report no
-        connection.
+    gaps: The times without a sample, if they are longer than ten intervals. For a table, these are the rows that report
+        no connection.
     quantiles_ns: The quantiles of the delays.
     mean_abs_step_ns: The mean absolute difference of two successive delays. Lost samples between them are ignored.
     schedule: The period and phase of the reconfigurations. None means that none was found.
@@ -213,7 +213,8 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
 
 
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
-    """Return the series with times as if the sender's clock had never been adjusted, and the adjustments."""
+    """Return the series with the times that it would have if the sender's clock had never been adjusted. Also return
+    the adjustments."""
     steps = measurement.clock_steps
     # Sequence numbers show by how much the clock was set back. One-way series have no sequence numbers.
     if name == "round_trip" and measurement.steady_ns is not None:

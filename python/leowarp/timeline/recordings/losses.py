@@ -99,7 +99,7 @@ def loss_of(
 
     measurement: The measurement to which the series belongs.
     name: The name of the series. Tools report the direction of a loss only for round trips.
-    schedule: The schedule of reconfigurations. None means that there is none.
+    schedule: The schedule of reconfigurations. None means that there is no schedule.
     rows: The table's rows, if the probes in `series` were computed from a table.
     """
     rows = series if rows is None else rows
@@ -148,7 +148,7 @@ def _lengths_ns(series: Series, end_ns: int | None) -> Times:
 
 
 def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
-    """Return the stretches of rows in which every packet is lost."""
+    """Return the intervals in which every packet is lost, according to the rows."""
     assert series.loss_ratio is not None
     lost = (series.loss_ratio >= 1) & ~series.cut
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))

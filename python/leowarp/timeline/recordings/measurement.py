@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement of a path by any tool: delays over time, losses, capacity over time.
+"""A measurement of a path by any tool. It has delays and capacity over time, and losses.
 
 *Down* is from the internet to the user, in a run from A to B. *Up* is the opposite direction. The times are sending
 times of probes, in ns since time 0 of the measurement. Time 0 is the first sample, or the origin of the times in the
@@ -26,7 +26,7 @@ class Series:
     """The delays of one direction, or of round trips, over time.
 
     t_ns: int64 array of shape (n,). The sending times, which strictly increase.
-    delay_ns: float64 array of shape (n,). The delays in whole ns, which are exact because they are below 2**53. nan
+    delay_ns: float64 array of shape (n,). The delays in whole ns. They are exact because they are below 2**53. nan
         means that there is no delay, because the probe was lost or the link was down.
     lost: bool array of shape (n,). Whether the probe sent at `t_ns` was lost.
     cut: bool array of shape (n,). Whether there is no connection from this time until the next row (only in tables).
@@ -162,8 +162,8 @@ class Measurement:
         of `round_trip`. None means that the series' own clock was never set back.
     transfer_back: The downlink part of a transfer in both directions. `transfer` is then the uplink part.
     skipped: The parts of the file that could not be read, with counts and reasons.
-    longest_step_ns: The longest step between rows of the whole table, if only a part of it was read. None means that
-        the step is computed from the rows.
+    longest_step_ns: If only a part of the table was read, the longest step between two rows of the whole table. None
+        means that the step is computed from the rows.
     notes: The remarks about data that were left out when the file was read: duplicates, and lines that are no samples.
     """
 
@@ -236,6 +236,6 @@ class Measurement:
 
     @property
     def series(self) -> dict[str, Series]:
-        """The measured series by name: round_trip, down, up."""
+        """The measured series, as a dict. The possible keys are round_trip, down and up."""
         by_name = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
         return {name: series for name, series in by_name.items() if series is not None}

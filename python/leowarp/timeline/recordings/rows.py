@@ -14,7 +14,7 @@ two.
 The placement of forward and return parts is exact if no reply overtook another. Without overtaking, t + rtt never
 decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an
 earlier probe. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives
-at its recorded time, or with the previous reply if the previous one arrives later.
+at its recorded time. If the previous reply arrives later, both arrive together.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The delays of a direction over time, from which its rows are computed. A delay is nan where it is unknown."""
+    """The delays of one direction over time. The rows of this direction are computed from them. A delay is nan where it
+    is unknown."""
 
     name: str
     source: str
@@ -59,8 +60,8 @@ class _Way:
     period_ns: int
     """The time after which a repeated trace starts again."""
     interval_ns: int | None = None
-    """The median time between the direction's probes. Each probe stands for the time around its sending. None means
-    that the values come from a table, in which each row holds from its time on."""
+    """The median time between the direction's probes. Each probe is valid for the time around its sending time. None
+    means that the values come from a table, in which each row holds from its time on."""
 
 
 def channel_rows(
@@ -85,7 +86,7 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """Return the downlink and the uplink, each with its losses according to the keys of ``[measured]``."""
+    """Return the downlink and the uplink. The keys of ``[measured]`` determine their losses."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -173,8 +174,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """Return the direction after repeating, treating gaps, resampling and interpolating, as the keys request. Its times
-    are the probes' sending times."""
+    """Return the direction after all steps that the keys request: repeating, treating gaps, resampling and
+    interpolating. Its times are the probes' sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
@@ -255,8 +256,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Return delays in which each unknown delay (nan) is replaced by the previous known delay. If a packet with this
-    delay would arrive after the next packet with a known delay, the delay is reduced."""
+    """Replace each unknown delay (nan) by the previous known delay. If a packet with this delay would arrive after the
+    next packet with a known delay, the delay is reduced."""
     # On a FIFO link, a packet behind a lost one waits until the lost one would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
@@ -271,7 +272,8 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Insert a row before each gap, one interval after the last sample. From this row on, every packet is lost."""
+    """Insert a row before each gap, one interval after the last sample. From the time of this row until the next row,
+    every packet is lost."""
     # The sample before the gap holds for one more interval, because the first missing probe would have been sent at the
     # end of this interval.
     at = gaps + 1

@@ -20,8 +20,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 
 FROM_BYTES = 16 << 20
-"""A file is read in part only if it is at least this large. Reading a smaller file completely takes at most 400 MB of
-memory."""
+"""A file is read in part only if it is at least this large. Smaller files take at most 400 MB of memory if they are
+read completely."""
 
 MARGIN_NS = 120 * 10**9
 """Rows within this time before and after the run are also read. `MARGIN_NS` is twice the longest delay, so that the
@@ -98,7 +98,8 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
 
 
 def is_large_table(path: Path, column: str = "t_s") -> bool:
-    """Return whether a file is a CSV table (by its first line) that is large enough to be read in part."""
+    """Return whether a file is a CSV table and large enough to be read in part. Its first line shows whether it is a
+    CSV table."""
     try:
         if path.stat().st_size < FROM_BYTES:
             return False
@@ -162,7 +163,7 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """Return the offset of a row's first byte. The row is not later than `t_ns`, and begins at most `_STEP_BYTES`
+        """Return the offset at which a row begins. The row is not later than `t_ns`, and begins at most `_STEP_BYTES`
         before the last such row. If all rows are later than the time, the result is the offset of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
@@ -191,7 +192,7 @@ class _Table:
         """Return the first byte and text (without surrounding blanks) of the first row from position `at` on. A line
         must begin at `at`. None means that there is no row.
 
-        When the method returns, the file position is after the returned row.
+        After the call, the file position is directly after the returned row.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
@@ -216,7 +217,7 @@ class _Table:
         return raw
 
     def _number_at(self, at: int) -> int:
-        """Return the number of the line that begins at position `at`."""
+        """Return the line number of the line that begins at the file position `at`."""
         self._file.seek(0)
         count = 1
         for begin in range(0, at, _STEP_BYTES):

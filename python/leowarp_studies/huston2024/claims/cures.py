@@ -128,7 +128,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """Return the share of the goodput that one CUBIC flow gets beside BBR, beside another CUBIC, and beside Reno. The
+    """Measure which share of the goodput one CUBIC flow gets beside a flow of BBR, of another CUBIC, and of Reno. The
     shares beside another CUBIC and beside Reno show what is fair.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.

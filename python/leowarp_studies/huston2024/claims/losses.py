@@ -90,8 +90,8 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 
 # Implements claim 3.24 of huston2024 (text).
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
-    """Return the goodput at the largest isolated loss of the group `losses`, divided by goodput without loss, paired by
-    seed.
+    """Divide the goodput at the largest isolated loss of the group `losses` by the goodput without loss. Both have the
+    same seed.
 
     Returns: Numbers: `<name>_kept_ratio`; and `loss_ratio`, the probability of loss in each direction.
     """
@@ -169,7 +169,7 @@ def _drops_ratio(trace: Trace) -> list[float]:
     """Return, for each cut after a single lost packet, the goodput after the cut divided by the goodput before it. The
     second before the cut is compared with the second that begins half a second after the cut.
 
-    The two compared seconds do not contain the bin of the cut.
+    Neither of the two seconds contains the bin of the cut.
     """
     singles = trace.cuts[trace.cuts["lost_pkts"] == 1]
     found = [

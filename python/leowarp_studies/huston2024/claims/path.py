@@ -174,8 +174,8 @@ def successive_differences(frames: Frames) -> Outcome:
     """Return the mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
     The profile's jitter is a function of time instead of an independent random number per packet. Two successive RTTs
-    therefore differ more if there is more time between their probes. One ping waits for each reply (one probe per round
-    trip). The other sends a probe every 10 ms.
+    therefore differ more if there is more time between their probes. The first ping waits for each reply, so it sends
+    one probe per round trip. The other ping sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
@@ -208,7 +208,7 @@ def successive_differences(frames: Frames) -> Outcome:
 
 # Implements claim 3.5 of huston2024 (text).
 def long_term_loss(frames: Frames) -> Outcome:
-    """Return the share of pings without a reply, over all runs together and for each run.
+    """Return the share of pings without a reply: one share for all runs together, and one for each run.
 
     A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. By chance alone, the number of lost pings varies by a fifth
     between runs.
@@ -237,8 +237,8 @@ def long_term_loss(frames: Frames) -> Outcome:
 def single_losses(frames: Frames) -> Outcome:
     """Count the pings that are lost at a reconfiguration, and measure the time without replies.
 
-    The number of lost pings depends on the sending rate. As in the study, the tested pings wait for each reply. The
-    time without replies is measured with the frequent pings. The accuracy is the time between two pings.
+    How many pings are lost depends on the sending rate. As in the study, the tested pings wait for each reply. The time
+    without replies is measured with the frequent pings. The accuracy is the time between two pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """

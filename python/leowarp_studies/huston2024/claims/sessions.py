@@ -32,8 +32,8 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     Peak and fall are means over half a second (`BIN_NS`). The height of the peak depends on whether HyStart or a loss
     ends slow start. The end of slow start, and the peak of sessions without HyStart, are listed, but not tested.
 
-    Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
-        `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
+    Returns: Numbers (medians with intervals): `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
+        `peak_without_hystart_bps`. There are also counts of losses and cuts (`words.counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     # Each value is computed for every session, and then the median over sessions is taken. Peaks occur at different

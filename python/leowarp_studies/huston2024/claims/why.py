@@ -207,8 +207,7 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 
 # Implements claim 3.22 of huston2024 (text).
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
-    """Compare CUBIC with jitter and CUBIC without jitter in two ways: with the same smallest RTT, and with the same
-    mean RTT.
+    """Compare CUBIC with and without jitter, once with the same smallest RTT and once with the same mean RTT.
 
     Returns: Numbers: `of_no_jitter_ratio` and `of_mean_kept_ratio` at peak, and both ratios again for sessions without
         isolated loss.

@@ -98,7 +98,7 @@ class PlannedRun:
 
     @property
     def plan_text(self) -> str:
-        """Return the text of the plan, as in `00-plan.toml` of the run directory."""
+        """Return the text of the plan. The file `00-plan.toml` of the run directory has the same text."""
         before, after = self.combination.around_seed
         return f"{before}{self.seed}{after}"
 

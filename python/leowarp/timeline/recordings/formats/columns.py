@@ -41,8 +41,8 @@ _NUMBERS_OF_16_BITS = 65536
 """icmp_seq restarts at 0 after 65535."""
 _NEIGHBOURS = 8
 _RISES = 0.9
-"""A column is recognised as times if more than this share of its steps do not fall. A clock may thus occasionally be
-set back."""
+"""A column counts as times if its values rise or stay equal in more than this share of the steps. A clock may thus
+occasionally be set back."""
 
 # A time above 1e9 s is a wall-clock time: 1e9 s since 1970 is the year 2001, and no measurement lasts that long.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
@@ -94,8 +94,8 @@ def looks_like_columns(text: str) -> bool:
 def guess(path: Path, text: str) -> Guess | None:
     """Return the likely meaning of the columns, or None if no meaning fits.
 
-    A column that rises in similar steps is the time. A column of whole numbers that count up is the sequence. The first
-    remaining column is the round trip. Its unit is chosen so that the values are between 0.1 ms and 10 s.
+    A column that rises in similar steps is the time. A column of whole numbers that count up is the sequence number.
+    The first remaining column is the round trip. Its unit is chosen so that the values are between 0.1 ms and 10 s.
 
     path: The file, for messages.
     text: The content of the file. Only its first 1000 rows are used, and of these only rows with the usual number of
@@ -150,8 +150,8 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
     columns: The names from `parsed_columns`. Without names, three columns are time, sequence and round trip if the
         second one counts up.
-    Raises ScenarioError with file and line. If no columns were given and their meaning is not certain, the message
-    contains the guess.
+    Raises ScenarioError with file and line. If no columns were given and their meaning is uncertain, the message shows
+    what was guessed.
     """
     text = text_of(path)
     lines = numbered(text)
@@ -346,7 +346,7 @@ def _delay_unit(median: float) -> str:
 
 
 def _instant(t_ns: int) -> str:
-    """Return a time for messages: in seconds, or as date and time if it is a wall-clock time."""
+    """Return a time for messages. A wall-clock time is shown as date and time, any other time in seconds."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

@@ -95,7 +95,7 @@ def documents_of(
 def document_of(
     path: Path, text: str, key: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the only object with the required list in a text of JSON, and remarks about other objects.
+    """Return the only JSON object in a text that has the required list, and remarks about the other objects.
 
     path, text, tool, hint, skips, pairs: The same as for `documents_of`.
     Raises ScenarioError, with the line, if the text is not JSON or is truncated; also if the list is missing or empty,

@@ -44,8 +44,8 @@ def looks_like_iperf3(text: str) -> bool:
 
 
 def read_iperf3(path: Path) -> Measurement:
-    """Return the transfer, or one transfer per direction. If the sender wrote the file, its smoothed round trips are a
-    series.
+    """Return the transfer, or one transfer per direction. If the sender wrote the file, a series contains its smoothed
+    round trips.
 
     Raises ScenarioError, with the file and the faulty interval or line.
     """

@@ -6,8 +6,8 @@ needs to process a probe. `send` is client to server, here *up*, because the cli
 One-way delays are differences between the clocks of two machines, so they contain the difference of the clocks and may
 be negative.
 
-A round trip that is negative, or that contradicts its own time stamps, is left out. Its probe counts neither as lost
-nor as answered.
+A round trip is left out if it is negative or contradicts its own time stamps. Its probe counts neither as lost nor as
+answered.
 """
 
 from __future__ import annotations

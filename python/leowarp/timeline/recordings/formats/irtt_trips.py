@@ -99,7 +99,7 @@ def part_of(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Return the differences between irtt's own counts and the round trips that were read."""
+    """Compare irtt's own counts with the round trips that were read, and return the differences as notes."""
     answered = sum(trip.lost == "false" for trip in trips)
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
@@ -119,9 +119,9 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
     """Return the clock for all sending times, irtt's interval if there is no clock, and remarks for the user.
 
-    Returns: The clock, the interval in ns, and the remarks. The clock is wall or monotonic (whichever more round trips
-        have), or number. If the wall clock was set during the measurement, or did not advance, the monotonic clock is
-        returned.
+    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. Of wall and
+        monotonic, the one that more round trips have is chosen. If the wall clock was set during the measurement, or
+        did not advance, the monotonic clock is returned.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}

@@ -100,7 +100,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
     packet_bytes: The size of an opportunity: 1500 bytes plus the link's overhead per packet, so that an opportunity
         carries one full packet.
-    until_ns: The time until which the trace is repeated. By default, the trace ends with its last time.
+    until_ns: The time until which the trace is repeated. By default, the trace is not repeated.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()

@@ -7,9 +7,8 @@ time at which its reply was printed, minus the round trip. Lost probes print not
 so their sending times are interpolated between their neighbours' times. If probes were lost before the first reply or
 after the last, only their number is known, from ping's statistics.
 
-A file may contain several outputs if their replies have time stamps. The outputs become one measurement, in which
-nothing is known of the time between two outputs. If a line cannot be read, its probe counts neither as lost nor as
-answered.
+A file may contain several outputs if their replies have time stamps. The outputs become one measurement. Nothing is
+known of the time between two outputs. If a line cannot be read, its probe counts neither as lost nor as answered.
 """
 
 from __future__ import annotations
@@ -138,7 +137,7 @@ def _cut_line(text: str, runs: list[Run]) -> int | None:
 
 
 def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
-    """Count lines that were replies but cannot be read."""
+    """Count the lines that are replies but cannot be read."""
     for _, line in run.damaged:
         skips.add(*(_CUT if line.line == cut else _NO_WHOLE), f"line {line.line}, {line.text[:60]!r}")
     for _, reply in run.without_time:
@@ -183,8 +182,8 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """Return `run` without the replies whose sequence number is damaged. Nothing is known about the probes of these
-    replies."""
+    """Return `run` without the replies whose sequence number is damaged. It is unknown what happened to the probes of
+    these replies."""
     strange = strange_numbers(run.replies, interval_ns)
     for place in sorted(strange):
         skips.add(*_STRANGE, f"line {run.replies[place].line}")
@@ -281,7 +280,7 @@ def _sent_ns(
 def _joined(path: Path, read: list[_Read]) -> Sent:
     """Return all runs, with times on the clock of the first run.
 
-    Raises ScenarioError if a run begins before the previous run ends, because the order of their probes is then
+    Raises ScenarioError if a run of ping begins before the previous one ends. The order of their probes is then
     unknown.
     """
     if len(read) == 1:

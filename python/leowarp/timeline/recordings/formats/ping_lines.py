@@ -66,7 +66,7 @@ class Reply:
     source: The address that replied. None means that the language is not English.
     length_bytes: The length of the ICMP message.
     copy: Whether ping marks the reply as a duplicate.
-    mark: ping's remarks about the reply, such as a bad checksum or another address.
+    mark: The remarks that ping printed about the reply, such as a bad checksum or another address.
     prefix: The text before the reply on its line, unless it is ping's own time stamp.
     at_most: Whether the printed round trip is an upper bound: `time<1 ms`.
     """

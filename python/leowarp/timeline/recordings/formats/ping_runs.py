@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several outputs of ping in one file: where each output begins, and to which probe a 16-bit number belongs.
+"""Separates several outputs of ping in one file. Finds where each output begins, and to which probe a 16-bit number
+belongs.
 
 If ping was stopped and started again with `>>`, its numbers restart. A second header line of ping shows that another
 output begins. If the file contains only replies, another output begins where probe numbers decrease although time
@@ -141,7 +142,8 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
     replies: The replies in the order of their lines.
     interval_ns: The time between probes. It is used for replies without time stamps.
     Returns seqs: The numbers of the replies before the index `place`, or of all replies if `place` is None.
-    Returns place: The index of the first reply of another run, or None if all replies belong to one run.
+    Returns place: The index of the first reply that belongs to another run of ping, or None if all replies belong to
+        one.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]
@@ -158,7 +160,7 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """Return the reply's number without the 16-bit limit, from the time stamps. The result is correct even after an
+    """Use the time stamps to compute the reply's number without the 16-bit limit. The result is correct even after an
     outage of more than 32,768 probes. None means that the reply belongs to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns

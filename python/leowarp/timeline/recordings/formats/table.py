@@ -8,7 +8,7 @@ has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_m
 are comments.
 
 - Each row holds from its time until the time of the next row. The times must increase. If the first time is 1e9 or
-more, times are seconds since 1970, and the first time is the table's time 0.
+more, times are in seconds since 1970. Time 0 of the table is then its first time.
 - If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty.
   ``lost`` as delay means that the probe sent at that time was lost. Any other empty cell is an error, because a value
   for it would be a guess.
@@ -48,8 +48,8 @@ def looks_like_csv(text: str) -> bool:
 
 
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
-    """Return a table of delays. If a stretch is given, only the rows around this stretch are read from a large table
-    (`window`).
+    """Return a table of delays. If the table is large and a stretch is given, only the rows around this stretch are
+    read (`window`).
 
     Raises ScenarioError, with file and line.
     """
@@ -125,7 +125,7 @@ class _Table:
     hint: The allowed columns, for messages.
     zero_ns: The wall-clock time of the whole table's first row, if only a part of a table was read. None means that
         time 0 is the first row that was read.
-    longest_ns: The longest step between rows of the whole table, if only a part of a table was read.
+    longest_ns: If only a part of a table was read, the longest step between two rows of the whole table.
     """
 
     path: Path
@@ -159,7 +159,7 @@ class _Table:
     def numbers(
         self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
     ) -> NDArray[np.float64]:
-        """Return the numbers of a column, with nan in the rows marked in `without`.
+        """Return the numbers of a column. Rows that are marked in `without` get nan.
 
         without: bool array of shape (rows,). The rows in which the cell contains a word instead of a number, or
             nothing.

@@ -104,8 +104,8 @@ def _through_beginnings(
     """Return period and phase from a line through the beginnings of events near the instants, if there are enough
     events. The events are losses and tall spikes.
 
-    The recording shows to within one probe when a loss or a tall spike begins. The line is fitted up to three times,
-    each time only through events within a smaller distance. The fit stops when too few events remain.
+    The beginning of a loss or of a tall spike is known to within one probe. The line is fitted up to three times, each
+    time only through events within a smaller distance. The fit stops when too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []

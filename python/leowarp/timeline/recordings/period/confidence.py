@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The confidence in the period that `finding` reports for a recording. The confidence is the share of right answers
-among answers with a similar score, measured on synthetic recordings.
+among answers with a similar score. This share was measured on synthetic recordings.
 
 The odds from `search` would be the probabilities of answers only if the signs were as independent as assumed. In
 addition, `search` compares very many candidates, so the best candidate has high odds even by chance. The odds are

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Bayes factor of the signs. The factor compares the hypothesis that events recur with a period and phase, with the
-hypothesis that no events follow a schedule.
+"""The Bayes factor of the signs. It compares two hypotheses: either events recur with this period and phase, or no
+events follow a schedule.
 
 If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Because a is below 1,
@@ -70,7 +70,7 @@ class Ratios:
         return np.where(places < self.bins, places, -1)
 
     def phases(self, period_s: float) -> NDArray[np.float64]:
-        """Return the phases to try: the middles of the bins in one period, in s."""
+        """Return the phases to try, in s. They are the middles of the bins in one period."""
         return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
 
     def width(self, period_s: float) -> int:
@@ -121,7 +121,7 @@ class Ratios:
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the log of the mean Bayes factor over all evaluations of each sign.
+        """For each sign, return the log of the mean Bayes factor over all its evaluations.
 
         factors: float64 array of shape (rows, phases). The log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)

@@ -30,8 +30,8 @@ class Finding:
     confidence_ratio: The share of answers of this kind (including "no period") that are right on synthetic recordings,
         see `confidence`.
     runners_up: tuple of (Schedule or None, float). The alternatives, each with its confidence. None means no period.
-    by_sign: dict of str to (Schedule or None). The schedule that follows from each kind of sign alone (steps, spikes or
-        losses).
+    by_sign: dict of str to (Schedule or None). For each kind of sign (steps, spikes or losses), the schedule that
+        follows from it alone.
     parts: The number of equal parts into which further events divide the period, or 1 if there are none.
     """
 
@@ -121,8 +121,8 @@ def _odds(series: Series) -> float:
 
 
 def _refined(series: Series, found: Search) -> Schedule:
-    """Return the best candidate, refined to a fraction of a bin. If the signs do not support the refined schedule, the
-    result is the candidate itself."""
+    """Return the best candidate, refined to a fraction of a bin. If the signs do not support this refined schedule, the
+    candidate itself is returned."""
     best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
     exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
     period_ns, phase_ns = aligned(

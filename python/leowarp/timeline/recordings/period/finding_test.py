@@ -101,7 +101,8 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
 
 
 def made_of(period_s: float, t_ns: np.ndarray, into_ns: np.ndarray, parts: int) -> Series:
-    """Return a series with steps at every period, and spikes at each of the period's equal parts."""
+    """Return a series with a step after every period. Each period is divided into equal parts, and each part begins
+    with a spike."""
     dice = np.random.default_rng(3)
     slot = ((t_ns + period_s * S - into_ns) // (period_s * S)).astype(np.int64)
     rtt_ns = 30 * MS + dice.normal(0, 4 * MS, slot.max() + 1)[slot] + dice.gamma(2, 0.5 * MS, len(t_ns))

@@ -22,9 +22,9 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 """The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""The prior probability by period in s, for periods within 1 % of a listed value. All other periods share the remaining
-probability. The period of the only constellation with published reconfigurations is 15 s (`scenario.access`). The other
-values are round numbers, which are usual in schedules."""
+"""The prior probability of a period, keyed by the period in s. It applies to periods within 1 % of a listed value. All
+other periods share the remaining probability. The period of the only constellation with published reconfigurations is
+15 s (`scenario.access`). The other values are round numbers, which are usual in schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
@@ -76,12 +76,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """The result of a search: all candidates, the best one first.
+    """The result of a search. It has all candidates, and the best one is first.
 
     of_sign: dict of str to (Candidate or None). For each sign, the best candidate if only this sign is used. None means
-        that the sign supports no candidate.
-    multiple: The best candidate's period is this multiple of the period with the largest factor, because the instants
-        of the shorter period show different signs.
+        that this sign supports no candidate.
+    multiple: The period with the largest factor is too short if its instants show different signs. The best candidate's
+        period is then this multiple of it.
     split_log_odds: The log odds that `multiple` is right. They are infinite if `multiple` is 1.
     """
 
@@ -264,7 +264,8 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Return the log prior of a period and phase, which is its share among all distinguishable ones."""
+    """Return the log prior of a period and its phase. It is their share among all periods and phases that can be
+    distinguished."""
     bin_s = ratios.signs.bin_s
     # Two periods count as one if they differ by less than `apart_s`, because the last instant then moves by less than a
     # bin.
@@ -329,8 +330,8 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
-    """Return the gain of log odds if some signs happen only at every n-th instant of a period. Two further results are
-    the phase of these instants, and the margin over the next best choice of instants.
+    """Return by how much the log odds rise if some signs happen only at every n-th instant of a period. Two further
+    results are the phase of these instants, and the margin over the next best choice of instants.
 
     For each sign: the Bayes factor of every n-th instant, divided by the Bayes factor of all instants, or by 1 (no
         instants) if 1 is larger.

@@ -2,10 +2,10 @@
 """The signs of events on a path. For each bin of a time grid, they say how rare the sign is.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
-at other times, and are more frequent in some minutes than in others. The strength of a sign in a bin is therefore
-expressed as a score. The result is the share of scores that are at least as high, among the scores of the minute before
-and after. At the instants of a schedule, this share is uniform in (0, 1] if no events follow the schedule. This is true
-for any kind of noise.
+at other times, and are more frequent in some minutes than in others. Therefore, a score expresses how strong a sign is
+in a bin. The result is the share of scores that are at least as high, among the scores of the minute before and after.
+At the instants of a schedule, this share is uniform in (0, 1] if no events follow the schedule. This is true for any
+kind of noise.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SIGNS = (STEPS, SPIKES, LOSSES)
 
 @dataclass(frozen=True, eq=False)
 class Signs:
-    """The shares of each sign over time, which tell how rare the sign is in each bin.
+    """The shares of each sign over time. A share tells how rare the sign is in a bin.
 
     begin_ns: The beginning of the first bin.
     names: The sign of each row: steps, spikes, losses, together.
@@ -133,7 +133,7 @@ def _steps(bins: _Bins) -> list[Scores]:
 
 
 def clipped(of: Scores, width: int) -> Scores:
-    """Return the values, with outliers above the surrounding median clipped, so that a mean can be computed.
+    """Return the values so that a mean can be computed: values far above the median of their surroundings are clipped.
 
     A median would ignore outliers even without clipping. For the same precision in normal noise, however, a median
     needs 1.57 times as many samples as a mean.
@@ -148,7 +148,7 @@ def clipped(of: Scores, width: int) -> Scores:
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     """Return the mean of the values after each place, minus the mean of the values before it. The result is nan if more
-    than half of the values on one side are unknown.
+    than half of the values before or after the place are unknown.
 
     of: float64 array of shape (n,). nan: unknown.
     width: The number of values in each mean.
@@ -195,8 +195,8 @@ def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.flo
 
 
 def _moving_median(of: Scores, width: int) -> Scores:
-    """Return the median of the known values around each place (of two middle values, the lower one). The result is nan
-    if no value is known.
+    """Return the median of the known values around each place. If two values are in the middle, it is the lower one.
+    The result is nan if no value is known.
 
     For wide windows, the median is computed only at every 20th part of the width, because it changes slowly.
     """
@@ -226,7 +226,7 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 
 
 def _mean(of: list[Scores]) -> Scores:
-    """Return the mean score of each bin over the rows of `of`. The mean is nan if all rows are nan."""
+    """Return the mean score of each bin over the rows of `of`. If all rows are nan in a bin, the mean is nan."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a bin that has only nan values
         return np.asarray(np.nanmean(of, axis=0))
@@ -235,7 +235,7 @@ def _mean(of: list[Scores]) -> Scores:
 def _shares(score: Scores, within: int) -> Scores:
     """Return the share of the surrounding bins' known scores that are equal or higher, for each bin.
 
-    The share is the p-value of a permutation test of each bin against its surroundings. For noise, the share is
+    This share is the p-value of a permutation test, which compares a bin with its surroundings. For noise, the share is
     uniform, whatever the noise's distribution, if the distribution is the same in all surrounding bins.
 
     score: float64 array of shape (bins,). nan: unknown.

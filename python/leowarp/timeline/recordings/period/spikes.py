@@ -36,8 +36,8 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Return the runs of delays that are more than six standard deviations above their level. It is computed from the
-    median deviation, as if delays were normally distributed.
+    """Return the sequences of successive delays that are more than six standard deviations above their level. It is
+    computed from the median deviation, as if delays were normally distributed.
 
     series: The probes, with at least eight replies.
     Returns: The spikes in chronological order.
@@ -63,7 +63,7 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
 
 
 def level_ns(answered: Series) -> NDArray[np.float64]:
-    """Return the level at each reply: the median of the delays within `LEVEL_NS` or nine probes, whichever is
+    """Return the level at each reply. It is the median of the delays within `LEVEL_NS` or nine probes, whichever is
     longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
