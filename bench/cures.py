@@ -5,8 +5,8 @@
 
 Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure, the script prints the
 ratio of the guest's processor times with and without the cure. The output shows the median, the smallest and the
-largest ratio of the pairs. Other load on the machine affects single pairs. The row "nothing" compares two runs without
-a cure, and shows the effect of other load.
+largest ratio of the pairs. Other load on the machine affects single pairs. In the row "nothing", both runs have no
+cure. This row shows how much other load changes the ratio.
 """
 
 import resource

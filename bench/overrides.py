@@ -9,8 +9,8 @@ TREE/costs.json contains the complete rounds of an interrupted measurement.
 
 For each override with purpose "speed" (guest/overrides.toml), the script builds a default kernel without this override
 and without the overrides that need it. The kernel `plain` has no overrides for speed. Each round runs every load with
-every kernel, and begins with another kernel than the previous round. Other load on the machine affects all kernels
-alike for this reason. The table shows the guest's CPU time.
+every kernel, and begins with another kernel than the previous round. For this reason, other load on the machine affects
+all kernels equally. The table shows the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def build(choice: list[str], source: Path, objects: Path, program: Path) -> None
 
 
 def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, dict[str, list[float]]]:
-    """Return the guest's CPU times in seconds, by load and kernel, with one value per round."""
+    """Return a dict from load and kernel to the guest's CPU times in seconds, one per round."""
     names = list(programs)
     found = json.loads(kept.read_text()) if kept.is_file() else []
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:

@@ -114,8 +114,8 @@ def in_bursts(tick_s: float) -> np.ndarray:
 
 
 def explanations(tables: Path) -> list[tuple[str, dict[str, float]]]:
-    """Return pairs (explanation, mean displacement by distribution). The first entries use the unchanged exponential
-    distribution."""
+    """Return pairs of an explanation and a dict from distribution to mean displacement. The first entries use the
+    unchanged exponential distribution."""
     rows: list[tuple[str, dict[str, float]]] = [
         ("as described: sigma is the standard deviation",
          {name: made_of(standard(name)) for name in STUDY_PKTS}),

@@ -15,9 +15,9 @@ In the code, a comment on its own line cites a clause or claim:
 
 The script checks the following rules. Every clause has the citations that its kind needs, or else a written exception,
 but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of
-an RFC has clauses, or a reason for having none. A claim in the code has the words and the source of the claim in the
-list. A claim has one function. A claim's citation is above the claim's function, and a test of this function also cites
-the claim.
+an RFC has clauses, or a reason for having none. The code and the list give the same words and the same source for a
+claim. A claim has one function. A claim's citation is above the claim's function, and a test of this function also
+cites the claim.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def problems(documents: list[Document], cited: list[Citation], judged: dict[str,
 
 
 def _wrong_sections(document: Document) -> Iterator[str]:
-    """Yield the sections of an RFC that have neither clauses nor a reason, or both."""
+    """Yield a section of an RFC if it has neither clauses nor a reason for having none, or if it has both."""
     having = {clause.section for clause in document.clauses}
     if document.is_study:
         return

@@ -33,7 +33,7 @@ from support.notebooks import as_page, executed  # noqa: E402
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
 """The number of colours in a picture. The method "maximum coverage" keeps every colour within 13 of 255 of the
-original. The method "median cut" counts pixels, and turns thin pink lines grey."""
+original. The method "median cut" would turn thin pink lines grey, because it counts pixels."""
 MOST_COLOURS = 256
 """The number of colours in a browser screenshot. With fewer colours, grey areas would get a tint."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """Return the source file of each picture that comes from a file, and the picture's file on the page."""
+    """For each picture on the page that is made from a file, return its source file and its picture file."""
     return _PICTURE.findall(text)
 
 

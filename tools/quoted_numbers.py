@@ -67,8 +67,8 @@ class Stored:
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """Return the value with this name. If there is none, return the scalar of the flow, or else of the run. Raises
-        AttributeError if nothing has this name."""
+        """Return the value with this name. If there is no such value, return the scalar of the flow, otherwise the
+        scalar of the run. Raises AttributeError if nothing has this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):

@@ -32,7 +32,7 @@ PAGE = ROOT / "design" / "shelf.md"
 REASONS = ROOT / "tools" / "shelf_reasons.toml"
 BEGIN, END = "<!-- shelf: begin -->\n", "<!-- shelf: end -->"
 CASES = ("chain", "chain fq_codel", "madrid-tokyo", "two-changes drop", "starlink", "mobile-tcp", "jittered-transfer")
-"""The examples of tools/same_cases.py that cover each medium, and a route change."""
+"""The examples of tools/same_cases.py that are run. Together they cover each medium, and a route change."""
 OVER_IPV6 = {"network.family": "ipv6"}
 NETEM = {"network.link_model": "netem"}
 TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")

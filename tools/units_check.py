@@ -60,7 +60,7 @@ class Unit:
     dimension: str
     exponent: int
     is_multiple: bool = field(default=False, compare=False)
-    """Whether the unit is multiplied by a number that may itself have a dimension, such as 8 bits per byte."""
+    """Whether the unit is multiplied by a number. Such a number may have its own dimension, such as 8 bits per byte."""
 
 
 def unit_of_name(name: str) -> Unit | None:
@@ -122,8 +122,8 @@ class Checker(ast.NodeVisitor):
     def unit(self, node: ast.AST | None) -> Unit | None:
         """Return the unit of an expression. None if no name in it gives one.
 
-        The unit of a sum, a choice or a list is the unit of its first part with a unit. `visit_BinOp` and similar
-        methods check that the other parts have the same unit.
+        If an expression is a sum, a choice or a list, its unit is that of its first part with a unit. `visit_BinOp` and
+        similar methods check that the other parts have the same unit.
         """
         match node:
             case ast.Name(id=name):

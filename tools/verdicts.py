@@ -23,7 +23,7 @@ SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "canno
 NOT_CHECKED = "-"
 """The cell for a claim about runs that a sample does not contain."""
 BY_CONSTRUCTION = "¹"
-"""The mark of a claim that holds by construction, because its test compares a value with the value's source."""
+"""The mark of a claim that is true by construction. The test of such a claim compares a value with its own source."""
 
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:

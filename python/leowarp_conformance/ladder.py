@@ -31,8 +31,8 @@ class Outcome:
 def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     """Find the smallest tolerance of a script by attempts.
 
-    If an attempt passes, attempts with larger tolerances pass, too, because in virtual time all attempts have the same
-    packets and times.
+    In virtual time, all attempts have the same packets and times. If an attempt passes, attempts with larger tolerances
+    therefore pass, too.
 
     at: The function that makes an attempt with a tolerance. None means the settings of the script's driver.
     """

@@ -64,8 +64,8 @@ class Verdict:
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Return sentences about problems: failures without a known reason, failures by a fault of leowarp, and known
-        reasons of scripts that pass."""
+        """Return sentences about three problems: failures without a known reason, failures that leowarp causes, and
+        scripts that pass although a reason is known."""
         found = []
         for each in self.failed:
             assert each.failure is not None

@@ -69,8 +69,8 @@ def runs(tmp_path_factory):
 
 
 def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the segments that arrive before the run's end, in order of arrival, and the receiver's packets after the
-    handshake."""
+    """Return the segments that arrive before the run's end, in order of arrival. Also return the receiver's packets
+    after the handshake."""
     packets = run.packets(0)
     data = packets[(packets.direction == "data") & (packets.len_bytes > 0)]
     data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]

@@ -171,7 +171,8 @@ def test_a_shorter_path_is_not_learnt_in_the_window_but_after_it(tmp_path):
 
 
 def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
-    """The burst comes half a second after the reconfiguration, beyond the narrower windows of the other tests."""
+    """The burst comes half a second after the reconfiguration. The windows of the other tests are narrower and would
+    not include it."""
     late = {"phase_ns": "1.45 s"}
     _, wide = transfer(tmp_path / "default", "cubic_handover", BURST, parameters=late, window={})
     _, narrow = transfer(tmp_path / "narrow", "cubic_handover", BURST, parameters=late)

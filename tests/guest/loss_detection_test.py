@@ -45,8 +45,8 @@ RTT_NS = 80 * MS
 
 
 def one_lost(folder: Path, detection: str, notice: str = "", flow: str = STEADY, **more: Any) -> lw.Run:
-    """Make a flow over a path with 40 ms in each direction. The path loses packets from 2 s on, for the interval
-    between two packets of a steady flow."""
+    """Make a flow over a path with 40 ms in each direction. From 2 s on, the path loses all packets for 10 ms. In this
+    time, a steady flow sends one packet."""
     folder.mkdir(exist_ok=True)
     table = folder / "path.csv"
     table.write_text("t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,40,100,0,0\n2,40,100,1,0\n2.01,40,100,0,0\n")

@@ -18,7 +18,7 @@ TCP_FRAME_BYTES = 1514
 
 
 def chain(text: str, tmp_path, **tables: str):
-    """Make a run of these flows over a chain of three links, each with 10 ms and 10 Mbit/s."""
+    """Make a run of these flows over a chain of three links. Each link has 10 ms and 10 Mbit/s."""
     path = tmp_path / "chain.toml"
     link = {"hops": "3", "delay": '"10 ms"', "rate": '"10 Mbit/s"', "queue": '"100 pkts"'} | tables
     lines = ['name = "physics"', "[run]", 'duration = "10 s"', "[chain]", *(f"{k} = {v}" for k, v in link.items())]

@@ -15,7 +15,8 @@ PYTHON = Path(sys.executable).resolve()
 SIZE_BYTES = 5_000_000
 START_NS = 1_000_000_000
 CLOCK_NS = 256
-"""The time of one reading of the clock by a program. leowarp's own flow does not read the clock before it connects."""
+"""The time that a program needs to read the clock once. leowarp's own flow does not read the clock before it
+connects."""
 SCENARIO = """
 name = "same"
 [run]

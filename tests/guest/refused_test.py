@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the reasons for which a cure does nothing at a route change. Each reason occurs in a run, and is recorded.
 
-In an unmodified constellation, only one of the reasons occurs: the paths meet behind a link without delay and rate. For
-the other reasons, the test changes a route or a link in the timeline.
+In an unmodified constellation, only one of the reasons occurs: the paths meet behind a link without delay and rate. To
+cause the others, the test changes a route or a link in the timeline.
 """
 
 from __future__ import annotations

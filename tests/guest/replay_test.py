@@ -38,7 +38,8 @@ def delays_as_met(run, flow: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_fifo(sent_ns: np.ndarray, received_ns: np.ndarray, delay_ns: np.ndarray) -> None:
-    """Check that each probe arrives after its own delay, or together with an earlier probe that arrives later."""
+    """Check that each probe arrives after its own delay. If an earlier probe arrives later than that, the two arrive
+    together."""
     earliest_ns = np.maximum.accumulate(sent_ns + delay_ns)
     late_ns = (received_ns - earliest_ns)[~np.isnan(received_ns)]
     assert (late_ns >= 0).all()

@@ -30,8 +30,8 @@ class Arithmetic(FakeMaker):
 
 
 def exam_by_arithmetic(tmp_path, monkeypatch):
-    """A function that takes an exam. Its attribute `begun()` returns the number of begun runs, and `out` is the exam's
-    directory."""
+    """A function that takes an exam. The function's attribute `begun()` returns the number of begun runs. The attribute
+    `out` is the exam's directory."""
     fake = tmp_path / "fake"
     fake.mkdir()
     # The copied run has a ping without echoes, so the measurements of this ping are missing.

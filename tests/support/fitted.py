@@ -40,7 +40,7 @@ KINDS = {
 
 
 def recording(kind: Kind, seed: int) -> Measurement:
-    """Return pings over a link whose delays and losses are in the profile's tables."""
+    """Return pings over a link. Tables of the profile contain the link's delays and losses."""
     profile = profile_for(kind.minutes, seed, **kind.keys)
     t_ns = np.arange(0, int(kind.minutes * 60e9), kind.interval_ns, dtype=np.int64)
     # ping prints times in tenths of a millisecond.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The libraries, and the packages of leowarp, that a command loads."""
+"""Finds which libraries, and which packages of leowarp, a command loads."""
 
 import subprocess
 import sys

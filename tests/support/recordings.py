@@ -7,9 +7,9 @@ another period, over a bent pipe or laser links. The other recordings have no pe
 include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to a fifth of
 the probes lost.
 
-Every dish has at least eight reconfigurations, because a schedule with fewer may occur by chance. A dish that is
-reconfigured less often than every 16 s has at least twelve. It has at least twenty if probes are half a second apart or
-more. Each reconfiguration has at least one visible sign.
+Every dish has at least eight reconfigurations, because a schedule with fewer may occur by chance. If a dish is
+reconfigured less often than every 16 s, it has at least twelve reconfigurations. It has at least twenty
+reconfigurations if probes are half a second apart or more. Each reconfiguration has at least one visible sign.
 """
 
 from __future__ import annotations

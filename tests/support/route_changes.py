@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets across a route change: runs in the guest, and a model of links and cures that computes the same arrivals.
+"""Sends packets across a route change, in guest runs and in a model. The model of links and cures computes the same
+arrivals.
 
 The packets go from Madrid to Tokyo, and cross one of the two route changes in the constellation's first minute. At 30
 s, a satellite switches to a shorter path, and at 47 s, Madrid switches to another satellite. A burst of equal packets
@@ -144,7 +145,7 @@ class Marked:
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
         """Return two values. The first lists (time, number) for each packet of the new path. The time is when the
-        packet is passed on. The second value has the number of packets that waited, and the longest wait."""
+        packet is passed on. Also return a dict with the number of packets that waited, and the longest wait."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_or_check(page: str, script: str, arguments: list[str] | None) -> int:
-    """Write a page to the file that the command line names, or check that the file equals it.
+    """Write a page to the file that the command line names. With `--check`, only check that the file equals the page.
 
     page: The whole text of the page.
     script: The script that makes the page, such as ``"tools/pages/tables_page.py"``.

@@ -141,7 +141,7 @@ def _code(words: Sequence[str]) -> str:
 
 
 TABLES = {"docs/guides/your-own-congestion-control.md": without}
-"""The pages with a table between two marks, each with the function that makes the table."""
+"""A dict from each page that has a table between two marks to the function that makes the table."""
 
 
 def with_table(name: str, text: str) -> str:

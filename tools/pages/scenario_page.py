@@ -175,7 +175,8 @@ def _cities() -> Iterator[str]:
 
 
 def _profiles() -> Iterator[str]:
-    """Yield every sysctl of a host with a column per profile, and then the sysctls of the whole guest."""
+    """Yield a table of every sysctl of a host with a column per profile, then a table of the sysctls of the whole
+    guest."""
     names = list(PROFILE_SYSCTLS)
     yield ""
     yield "## TCP profiles"

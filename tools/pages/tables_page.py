@@ -164,7 +164,7 @@ def _of_column(column: Column) -> tuple[str, str, str | None, str]:
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
     """Return the name, type, unit and meaning of an Arrow column. Unit and meaning are in the column's metadata.
 
-    A dictionary of strings is shown as string, because the dictionary is only a form of storage.
+    The type of a dictionary of strings is shown as string, because the dictionary is only a way to store strings.
     """
     # `kind` is the name that users see in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))

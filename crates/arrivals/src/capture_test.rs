@@ -354,7 +354,7 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Asserts that arrivals or error, flows and counts do not depend on how the file is split into chunks.
+/// Asserts that arrivals or error, flows and counts are the same, however the file is split into chunks.
 fn agrees(file: &[u8], cut: usize, settings: Settings) -> std::result::Result<(), TestCaseError> {
     let (one, one_result) = read(file, file.len(), settings);
     let (other, other_result) = read(file, cut, settings);

@@ -7,7 +7,7 @@ use crate::place::Facts;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The maximum number of entries in `cut`, which keeps memory bounded.
+/// The maximum number of entries in `cut`. The limit bounds the memory.
 const CUT_ENDS_MAX: usize = 65_536;
 
 /// The state of one direction between two ends, whatever the encapsulations of its packets.

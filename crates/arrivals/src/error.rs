@@ -6,8 +6,8 @@ use thiserror::Error;
 /// The result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The reason why a file cannot be read. The error's text states the place of the fault in the file, and
-/// [`Error::hint`] states what the user can do.
+/// The reason why a file cannot be read. The error's text says where in the file the fault is. [`Error::hint`] says
+/// what the user can do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// A line of a text is not a sequence number.

@@ -272,8 +272,8 @@ proptest! {
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 
-    /// Packets may be truncated, duplicated and reordered. In each case, every packet is numbered, counted or skipped
-    /// with a reason, and no capture is refused.
+    /// Packets may be truncated, duplicated and reordered. In each case, the crate numbers, counts or skips every
+    /// packet, with a reason for each skip. It refuses no capture.
     #[test]
     fn every_packet_is_accounted_for(
         order in prop::collection::vec((0u32..40, any::<bool>(), prop::option::of(0usize..140)), 0..60),

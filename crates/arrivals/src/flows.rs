@@ -61,7 +61,7 @@ pub enum Outcome {
     /// The packet is not of the measured kind. It is a TCP segment without data, or an ICMP echo message of the kind
     /// (request or reply) that is not measured.
     Answer,
-    /// The packet is in the measured flow, but its number exceeds the largest sequence number.
+    /// The packet is in the measured flow, but its number is above the largest possible sequence number.
     TooLarge,
 }
 

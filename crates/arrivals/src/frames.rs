@@ -248,8 +248,8 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Parses the packet in a block. The length of the block itself is correct, so an inconsistent packet in the block does
-/// not affect other blocks.
+/// Parses the packet in a block. If the packet is inconsistent, other blocks are not affected, because the length of
+/// the block itself is correct.
 fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
     let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
         return Record::Unreadable(Reason::Record);

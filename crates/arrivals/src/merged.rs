@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The maximum number of data bytes in a normal Ethernet frame: 1500 bytes minus 40 bytes of headers.
 const USUAL_BYTES: u32 = 1460;
-/// The maximum number of data bytes in the largest usual jumbo frame, which has 9216 bytes.
+/// The maximum number of data bytes in a jumbo frame. The largest usual jumbo frames have 9216 bytes.
 const JUMBO_BYTES: u32 = 9216 - 40;
 /// The minimum number of data bytes in a full segment. The limit is the size of 576 bytes that IPv4 guarantees, minus
 /// two headers (RFC 9293, 3.7.1).

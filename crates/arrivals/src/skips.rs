@@ -31,7 +31,7 @@ pub enum Reason {
     Short,
     /// The packet has more nested headers than are parsed.
     Deep,
-    /// The packet's record in the file is contradictory.
+    /// The values in the packet's record contradict each other.
     Record,
     /// The packet's time in ns does not fit into a signed 64-bit number.
     Time,

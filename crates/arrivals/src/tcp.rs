@@ -30,12 +30,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The maximum number of arrivals that wait. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// The position of the first byte in the capture. The position is large, so that bytes before the first captured byte,
-/// which may arrive later, have positions above 0.
+/// The position of the first byte in the capture. Bytes before the first captured byte may arrive later. The position
+/// is large, so that theirs is also above 0.
 const ORIGIN: u64 = 1 << 40;
 /// The number of segments above a hole that are examined for a timestamp or identification.
 const LOOK_MAX: usize = 64;
-/// The maximum number of bytes between the captured data and an acknowledgement beyond them. A later acknowledgement
+/// The maximum distance in bytes from the captured data to a later acknowledgement number. A later acknowledgement
 /// belongs to another connection, because no window is larger (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
 /// The maximum difference between the IP identifications of two segments if the sender counts them up. The increment

@@ -154,8 +154,8 @@ impl Capture {
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
     }
 
-    /// Returns how many captured segments were merged from several, the longest of them in bytes, and a full segment's
-    /// length in bytes, if known. None means that there is no evidence of merged segments.
+    /// Returns the number of merged segments, the length in bytes of the longest one, and the length of a full segment
+    /// if known. None means that there is no evidence of merged segments.
     fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
         let merged = self.capture.merged()?;
         Some((merged.packets, merged.longest_bytes, merged.unit_bytes))

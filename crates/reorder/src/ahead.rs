@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
-/// A set of numbers from `base` on, all below `u64::MAX`. Numbers near `base` are stored as bits of a ring. Numbers far
-/// above `base`, which are few, are stored in a tree, and move to the ring when `base` comes near. If most numbers near
-/// `base` are in the set, each operation takes only a few instructions.
+/// A set of numbers. The numbers are at least `base` and below `u64::MAX`. Numbers near `base` are stored as bits of a
+/// ring. Numbers far above `base`, which are few, are stored in a tree, and move to the ring when `base` comes near. If
+/// most numbers near `base` are in the set, each operation takes only a few instructions.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     base: u64,

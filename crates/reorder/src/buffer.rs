@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
 //!
-//! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. The early
-//! arrival moves the expected number up to the smallest number in the buffer, and past the numbers that follow without
-//! a gap. If the new packet is still early after this move, the pseudo-code drops the packet. Section 3, however, also
-//! counts the arriving packet as buffered, and the buffer has room after the move. This implementation follows section
-//! 3, and stores the new packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the occupancies 0, 1, 1.
+//! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. Because of
+//! the early arrival, the expected number becomes the smallest number in the buffer. It then passes all numbers that
+//! follow without a gap. If the new packet is still early after this move, the pseudo-code drops the packet. Section 3,
+//! however, also counts the arriving packet as buffered, and the buffer has room after the move. This implementation
+//! follows section 3, and stores the new packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the occupancies
+//! 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
@@ -22,8 +23,8 @@ pub struct BufferDensity {
     pub counts: Vec<(u32, u64)>,
     /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,
-    /// The arrivals below the expected number that are not duplicates. The buffer had given them up. Arrivals that the
-    /// loss-waiting window excludes are not counted.
+    /// The arrivals below the expected number that are not duplicates. The buffer no longer waited for these packets.
+    /// Arrivals that the loss-waiting window excludes are not counted.
     pub late_beyond_pkts: u64,
 }
 

@@ -9,8 +9,8 @@
 //! receive index therefore advances when a late packet is discarded. As long as no late packet is discarded, the
 //! results equal the results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
-//! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
-//! counts as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. However, a
+//! A second case concerns duplicates. If the pseudo-code discards a packet as too early, it later counts another copy
+//! as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. However, a
 //! [`Meter`](crate::Meter) gives its `DensityMeter` only first copies, as in RFC 5236, section 3.1.
 
 use crate::ahead::Ahead;

@@ -51,9 +51,9 @@ impl LateTimes {
     }
 }
 
-/// The payload of packets that were sent after a reordered packet but arrived before it. The receiver must store this
-/// payload until the reordered packet arrives (RFC 4737, section 4.4). The byte offset is the sum of the payloads of
-/// all packets j with i - e <= j < i and s\[j\] > s\[i\].
+/// For a reordered packet, the payload of the packets that were sent after it but arrived before it. The receiver must
+/// store this payload until the reordered packet arrives (RFC 4737, section 4.4). The byte offset is the sum of the
+/// payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// The number of reordered packets.

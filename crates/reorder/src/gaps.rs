@@ -2,16 +2,16 @@
 //! The discontinuities of RFC 4737, section 3.4, and the gaps between reordering discontinuities (section 4.5).
 //!
 //! A packet is a sequence discontinuity if its number skips numbers that are missing. If a packet with a skipped number
-//! arrives later, the discontinuity becomes a *reordering* discontinuity. The RFC leaves one case open: reordering
-//! discontinuities may become known in another order than they arrive. In 1, 4, 7, 6, 2, for example, packet 7 becomes
-//! known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance between
+//! arrives later, the discontinuity becomes a *reordering* discontinuity. The RFC leaves one case open. Reordering
+//! discontinuities may arrive in one order, and become known in another. In 1, 4, 7, 6, 2, for example, packet 7
+//! becomes known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance between
 //! *successive* discontinuities, and later as the distance between discontinuities that become known one after the
 //! other. This module sorts discontinuities by their own arrival, whenever they become known. With this order, gaps are
 //! never negative, and no gap is omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
-/// The number of the most recent discontinuities that are checked one by one, before the older ones.
+/// This many of the most recent discontinuities are checked one by one before the older ones are searched.
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities, as sums and maxima.
@@ -21,7 +21,7 @@ pub struct Gaps {
     /// The number of packets that skipped missing sequence numbers. The packets with the skipped numbers may be lost or
     /// late.
     pub sequence_discontinuities: u64,
-    /// The number of packets that were the first to overtake some reordered packet.
+    /// The number of packets that were the first to overtake a reordered packet.
     pub reordering_discontinuities: u64,
     /// The number of gaps: the number of reordering discontinuities minus 1, but at least 0. The RFC gives the first
     /// discontinuity a gap of 0, which this crate does not count.
@@ -91,8 +91,8 @@ impl Discontinuities {
     }
 
     /// Finds the first arrival whose number is above `seq`, and counts it as a reordering discontinuity. The caller
-    /// must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a number
-    /// above `seq` has already arrived.
+    /// must ensure that `seq` is not below the argument `lowest` of the last call of `add`. A number above `seq` must
+    /// already have arrived.
     ///
     /// Only packets that skipped numbers are examined. Any other packet with a new largest number skipped none. All
     /// numbers between the previous largest number and its own have arrived. Implements RFC 4737, 4.5.3 (reordering

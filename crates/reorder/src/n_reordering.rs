@@ -3,8 +3,8 @@
 //!
 //! Packet i is n-reordered if at least n packets arrived before it, and each of the last n has a larger number (section
 //! 5.3). The share of n-reordered packets is the share among all received packets (Definition 2: m / l). The program in
-//! the RFC's Appendix A, however, divides by l - n. In the second program of the RFC, `l` has the wrong scope, so this
-//! program only finds 1-reordering.
+//! the RFC's Appendix A, however, divides by l - n. The second program of the RFC only finds 1-reordering, because its
+//! `l` has the wrong scope.
 
 use crate::density::count;
 use crate::settings::Settings;

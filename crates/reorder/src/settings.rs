@@ -29,8 +29,8 @@ pub struct Settings {
     pub first_seq: Option<u64>,
 }
 
-/// The constants below are upper limits of the settings. A `Meter` reduces larger values to these limits. Callers
-/// should therefore refuse values above these limits.
+/// The constants below are upper limits of the settings. If a setting is larger than its limit, a `Meter` uses the
+/// limit instead. Callers should therefore refuse values above these limits.
 impl Settings {
     /// The limit of both thresholds, because displacements are `i32`.
     pub const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;

@@ -21,7 +21,7 @@ class LeowarpError(Exception):
     Parameters
     ----------
     message : str
-        The text with what leowarp attempted, the value, and the rule that the value breaks.
+        The text says what leowarp attempted, which value was wrong, and which rule this value breaks.
     hint : str, optional
         The text with what the user should do or type next.
     """
@@ -81,7 +81,7 @@ _LACKS = {
     errno.EAGAIN: "no more processes or threads are allowed (ulimit -u)",
     errno.EIO: "the device reports an error", errno.EROFS: "the file system is read-only",
 }  # fmt: skip
-"""The errors for a lack of a resource, which may happen on any machine at any time."""
+"""The errors that mean that the machine lacks a resource. They may happen on any machine at any time."""
 
 _WORDS_OF_LACKS = (
     # texts in messages of libraries: the loader, C++, threads
@@ -125,7 +125,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """Return the error to report instead of a traceback, for an error that leowarp does not handle.
+    """If leowarp does not handle an error, return the error that is reported instead of a traceback.
 
     An OSError with a path becomes a HostError (exit code 3). The usual cause is a full disk, a missing permission or a
     file that vanished.

@@ -85,7 +85,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
     """Return indexes that say which flows of several runs are compared. Flows with the same index are compared.
 
     If an earlier run has a flow with the same name, the flow gets the index of that flow. If no earlier run has this
-    name, the index is the flow's number, or a new index if another flow has this index.
+    name, the index is the flow's number. If another flow already has this index, a new index is used.
 
     Returns: One index for each flow of each run. No two flows of a run have the same index.
 
@@ -118,7 +118,7 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     flow has this name.
 
     flows: All flows of the run, even if only some are shown. A flow always has the same name.
-    pairs: Whether names contain the pair. Names do not need the pair if a title states it.
+    pairs: Whether names contain the pair of stations. Names do not need the pair if a title states it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that only the user and root may write to a place whose files leowarp runs.
+"""Checks that only the user and root may write to the files that leowarp runs, and to their directories.
 
 leowarp runs files from its cache, and programs that its trust list names. If others could write to these files, they
 could run programs as this user. leowarp checks each directory on the path to a file that it runs, as OpenSSH does for
@@ -122,7 +122,7 @@ def _is_root_unmapped(uid: int) -> bool:
     """Return whether `uid` is the placeholder for all users who are not mapped into the user namespace, and root is one
     of them.
 
-    bubblewrap without root maps only the user. `/` and `/home` seem to belong to nobody.
+    If bubblewrap runs without root, it maps only the user's own id. `/` and `/home` seem to belong to nobody.
     """
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
@@ -146,8 +146,8 @@ def _is_private_group(gid: int) -> bool:
 
 
 def _has_acl(place: str) -> bool:
-    """Return whether a place has an access control list. With this list, the group bits of the mode are a mask for
-    several entries."""
+    """Return whether a file or directory has an access control list. With this list, the group bits of the mode are a
+    mask for several entries."""
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:

@@ -34,9 +34,9 @@ times its size on disk. Other runs need fewer decoded bytes per byte on disk: fo
 """
 
 MOST_BYTES = 3 << 29
-"""The limit on the decoded size of all tables of a run together: 1.5 GiB. The size is computed as if each value took
-the space of a value in a data frame. A column of a large table is read only when it is needed. It uses the smallest
-type that fits its values. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
+"""The limit on the decoded size of all tables of a run together: 1.5 GiB. Each value is counted with the size that it
+would have in a data frame. A column of a large table is read only when it is needed. It uses the smallest type that
+fits its values. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """The environment variable with which a user raises the limit on the memory of tables."""

@@ -37,8 +37,8 @@ MOST_INPUT_BYTES = 1 << 30
 _PIECE_BYTES = 1 << 20
 
 _LARGE_BYTES = 1 << 30
-"""The size above which a file is checked for holes. Reading a smaller file takes about a second, even if it contains
-only a hole."""
+"""The size above which a file is checked for holes. A smaller file can be read in about a second, even if it consists
+of a single hole."""
 
 PARTIAL = ".partial"
 """The suffix of a file's name while it is being written."""
@@ -189,7 +189,7 @@ def too_long(path: Path, most_bytes: int) -> OSError:
 
 
 def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
-    """Return the hexadecimal sha256 of a regular file. The file is read in pieces.
+    """Return the hexadecimal sha256 of a regular file.
 
     Raises OSError for the same reasons as `read`.
     """

@@ -90,8 +90,8 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """Return the tables of a run directory that a command may read together with the table `name`. The result has all
-    tables except the table of metrics."""
+    """A command that reads the table `name` may read more tables of the run directory. Return the paths of all of them.
+    The result has all tables except the table of metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

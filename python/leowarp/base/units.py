@@ -144,8 +144,8 @@ class Quantity:
         return Fraction(match["number"].replace("_", "")), match["unit"]
 
     def _with_unit(self, number: object, like: object) -> str:
-        """Return a number that was written without a unit, with the unit of `like` if it is suitable, otherwise the
-        example."""
+        """Return a text with a number that lacked a unit, and with the unit of `like`. If that unit is not suitable,
+        the unit of the example is used."""
         for sample in (like, self.example):
             known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
             if known is not None and known["unit"] in self.units:

@@ -3,7 +3,7 @@
 
 A verb reads options, calls the library function that a notebook would call, and prints the result. The result is text
 for people, or one JSON object with ``--json``. Slow modules (numpy, Arrow, figures) are imported inside the verbs. Help
-and completion appear at once.
+and completion therefore appear at once.
 
 The exit statuses are defined in `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in
 scenario or usage. Exit status 3 means that the machine lacks something, 4 that the guest failed. Exit status 5 means an

@@ -24,8 +24,8 @@ class Rests:
     """The travel times that remain for packets to the host's station. They are counted from the far ends of a node's
     old and new link.
 
-    old_ns: The longest remaining time on the old path. The time includes the transmission of one full packet at each
-        further link. If a link's delay changes at the switch, the larger delay is used.
+    old_ns: The longest remaining time on the old path. At each further link, the time to transmit one full packet is
+        included. If a link's delay changes at the switch, the larger delay is used.
     new_ns: The shortest remaining travel time on the new path.
     old, new: tuple of (node, node). The links of the old path and of the new path.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the numbers of packets that enter and leave each node. The difference must equal the number of packets that the
-node itself sends, for example copies."""
+"""Check for each node how many packets enter and leave it. The node itself must have sent the difference, for example
+as copies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """Check that a station numbers each packet that its queue accepts. A packet that the queue refuses is not
+    """Check that a station gives a number to each packet that its queue accepts. A packet that the queue refuses is not
     numbered."""
     tables = run.tables
     numbered = Counter[str]()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""The maximum time in ns between an event of the timeline and its application in the guest. The maximum is above 0,
-because each reading of the agent's clock advances the clock by 512 ns."""
+"""The maximum time in ns between an event of the timeline and its application in the guest. The time is not 0, because
+each reading of the agent's clock advances the clock by 512 ns."""
 
 # Size in bytes of a marker's packet, from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32

@@ -59,7 +59,8 @@ class Stations:
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Return the packets to a host that reached a station within a time interval and were accepted by its link."""
+        """Return the packets to a host that reached the station of a link within a time interval. Packets that the
+        link's queue refused are left out."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()

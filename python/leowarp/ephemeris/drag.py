@@ -2,8 +2,8 @@
 """Checks on SGP4's drag: limits beyond which a mean orbit has decayed or grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
-section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive. A
-satellite that has fallen into the Earth rises again, to any height, with error code 0.
+section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive. With
+SGP4, a satellite that has fallen into the Earth rises again, to any height, with error code 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ too far, and the orbit is not real. In a low orbit, the factor 1.1 means an incr
 fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %,
 before it decays."""
 _STEADY = 0.02
-"""The change of the semi-major axis, as a share, up to which a check of a few instants is enough. SGP4 models drag by a
+"""If the semi-major axis changes by at most this share, a check of a few instants is enough. SGP4 models drag by a
 polynomial of degree four, which falls faster and faster. Before the polynomial reaches 0, at least one of four evenly
 spaced instants shows a larger change than this share."""
 _FEW, _MANY = 4, 64

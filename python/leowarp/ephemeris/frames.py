@@ -4,7 +4,7 @@
 All three frames have their origin at the Earth's centre and z along its axis:
 
 - *ECI*: inertial, x towards the vernal equinox. Walker patterns are defined in it.
-- *TEME*: true equator, mean equinox of date. SGP4's positions are in it.
+- *TEME*: true equator, mean equinox of date. SGP4 gives positions in this frame.
 - *ECEF*: rotates with the Earth, x through Greenwich. All packages that use `ephemeris` get positions in ECEF.
 
 TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at

@@ -12,8 +12,8 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 
 _NEIGHBOUR = 3.5
-"""Neighbouring planes have nodes at most this far apart, in multiples of the usual distance. Up to two planes may be
-missing between them."""
+"""Neighbouring planes have nodes at most this far apart, in multiples of the usual distance. Even if two planes in
+between are missing, the planes count as neighbours."""
 _SEAM = 0.4
 """The tolerance of the distance across a star's seam, as a share of the distance between other planes. For Iridium, the
 distance across the seam is 22 deg, and all others are 31.6 deg."""

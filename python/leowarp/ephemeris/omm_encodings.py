@@ -31,7 +31,7 @@ def is_csv(first_line: str) -> bool:
 
 
 def is_kvn(text: str) -> bool:
-    """Return whether a text looks like KVN. Its lines have a keyword, an equals sign and a value, as in other CCSDS
+    """Return whether a text looks like KVN. In KVN, a line has a keyword, an equals sign and a value, as in other CCSDS
     messages."""
     first = next((line for line in text.split("\n") if line.strip() and not _is_comment(line)), "")
     return (

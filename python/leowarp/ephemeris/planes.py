@@ -33,10 +33,11 @@ PLANE_GAP_M = 1_000.0
 """The gap in altitude that separates planes. At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2
 deg per day. Satellites that keep their slots do not drift that much."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""The gaps between nodes below which planes are never separated, and above which they always are."""
+"""If the gap between two nodes is below the first value, the planes are never separated. Above the second value, they
+always are."""
 MOST_CHANCE = 0.01
-"""The largest probability that satellites at random phases fill the slots equally well. At 0.01, slots are accepted
-from three evenly spaced satellites in one plane, but not from two."""
+"""The largest probability that satellites at random phases fill the slots equally well. At 0.01, three evenly spaced
+satellites in one plane are enough for slots to be accepted, but two are not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:

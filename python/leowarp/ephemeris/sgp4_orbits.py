@@ -142,8 +142,8 @@ class Sgp4Orbits:
         )
 
     def lost(self, duration_ns: int) -> dict[int, str]:
-        """Return the satellites without an orbit during the run, each with a reason. Either SGP4 fails, or its position
-        lies on no possible orbit, or the satellite has decayed.
+        """Return the satellites without an orbit during the run, each with a reason. Such a satellite has decayed, or
+        SGP4 fails, or SGP4 returns a position that is on no possible orbit.
 
         SGP4's drag is a polynomial in the time since the epoch. If it is extrapolated too far, the satellite may fall
         into the Earth and reappear at any radius, although SGP4's error code is 0. The mean orbit is checked from the

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
 """The largest distance of a satellite from the middle of its slot: a quarter of a slot, but at most 2 deg. In September
-2022, the slots of Starlink's first shell were 20 deg apart. Satellites were within 0.4 deg of a slot's middle, and
-spares 5 deg away."""
+2022, the slots of Starlink's first shell were 20 deg apart. The satellites were at most 0.4 deg from the middle of
+their slot, and spares were 5 deg away."""
 FIT_SLOTS = 0.125
 """A satellite may be at most this far from the middle of a slot while the number of slots is unknown. It is half of
 `NEAR_SLOTS`."""
@@ -105,7 +105,7 @@ def _nearest(
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
     """Return the position of slot 0 in each plane. For each satellite, return the nearest slot and the distance from
-    it. Positions and distances are in slots.
+    it. Positions and distances are in units of the distance between two slots.
 
     `turn` holds exp(i `count` phase) of each satellite. Satellites at the same place within their slots have the same
         value.

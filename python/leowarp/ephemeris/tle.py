@@ -89,8 +89,8 @@ def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int
 
 
 def _check_no_elements(path: Path, number: int, line: str) -> None:
-    """Reject other text that contains an element line (a quoted mail, a source file). To skip the text would lose the
-    elements."""
+    """Raise ScenarioError if a line has other text before its element line, as in a quoted mail or a source file. To
+    skip the text would lose the elements."""
     found = _WITHIN.search(line)
     if found is not None and found.start() > 0:
         before = line[: found.start()]

@@ -27,8 +27,8 @@ _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """Return the stored document of each algorithm, by the algorithm's name. A document has the form of
-    `Exam.document`, with fewer keys per case."""
+    """Return a dict from each algorithm's name to its stored document. A document has the form of `Exam.document`, with
+    fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 

@@ -29,7 +29,7 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     probes: The probes of round trips.
     over_base_ns: float64 array of shape (n,). The simulated delay above the base at the time of each probe, caused by
         the fitted jitter. Its minimum in a slot says how far the slot's minimum delay is above the base.
-    extra_ns: The part of the round trip that comes from other keys of the profile.
+    extra_ns: The part of the round trip that other keys of the profile cause.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
     _, above_ns = probes.floors_ns(over_base_ns)

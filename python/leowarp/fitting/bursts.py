@@ -21,8 +21,8 @@ _OF_ROW = 0.1
 each row, all longer bursts would explain the losses equally well. In this case, the estimate is the shortest length
 that explains the losses."""
 _APART_RTTS = 2.0
-"""The distance, in round trips, below which retransmissions belong to one burst. TCP detects a loss after one round
-trip, and may retransmit the segment twice."""
+"""Two retransmissions belong to the same burst if they are less than this many round trips apart. TCP detects a loss
+after one round trip, and may retransmit the segment twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
@@ -32,7 +32,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     in such a pause loses no segment, so it is not observed. If segments were sent evenly, longer bursts would be needed
     to explain the losses. The note of the estimate states their length.
 
-    access: The profile with the link's rate. The transfer itself gives only a lower bound of this rate.
+    access: The profile with the link's rate. The rate is needed, because the transfer alone gives only a lower bound of
+        it.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not transfer.rate_bps.any():

@@ -17,8 +17,8 @@ _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
 
 _CUT_SPREAD = 0.8796
-"""The standard deviation of a standard normal distribution that is truncated at two standard deviations, as the
-profile's levels are."""
+"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's
+levels are truncated in the same way."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
 """The bytes on the link per byte of payload, for full segments."""

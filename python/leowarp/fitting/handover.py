@@ -35,8 +35,8 @@ _SPACING_NS = 4_000_000_000
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate `handover_min` and `handover_max`. With these values, the simulated peaks have the same median and
-    deciles as the recording's peaks.
+    """Estimate `handover_min` and `handover_max`. With the estimated values, simulated peaks have the same median and
+    deciles as the recorded peaks.
 
     probes: The probes of round trips.
     access: The profile with the fitted jitter and outages. With these outages, simulated peaks lose probes, as in the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimate the profile's jitter by the method of simulated moments. The fitted values make simulated probes have the
-recording's statistics.
+"""Estimate the profile's jitter by the method of simulated moments. With the fitted values, simulated probes have the
+statistics of the recording.
 
 The statistics are the spread of delays within a slot, and the differences between successive delays. They are trimmed
 means over slots. The jitter is simulated at the times of the recording's probes, so sampling affects both statistics
@@ -40,9 +40,9 @@ _DAMPING, _FURTHEST = 0.02, 0.7
 """Two constants of the search. The damping is a share of the normal equations' diagonal. A step changes a logarithm by
 at most `_FURTHEST`."""
 _TRIMMED = 0.2
-"""For sparse probes, the share of slots that is removed at either end of the sorted slots. A few slots with a bad view
-of the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the
-fitted step."""
+"""For sparse probes, slots are sorted, and this share of them is removed at either end. A few slots with a bad view of
+the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the fitted
+step."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
 """The changes of a parameter's logarithm for computing slopes of the statistics. With smaller changes, the simulation's
 noise would be larger than the effect. The second value is for the length of steps. Its slopes are noisier, because

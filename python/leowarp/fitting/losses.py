@@ -24,11 +24,11 @@ _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""The changes of the three parameters (a share, a probability and a logarithm) for computing slopes. The effect of each
-change is larger than the simulation's noise."""
+"""The steps in the three parameters (a share, a probability and a logarithm) with which slopes are computed. The effect
+of each change is larger than the simulation's noise."""
 _RANKED = 20
 """The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the longest run, with 40
-from the second longest. The longest of many runs may consist of two outages that overlap."""
+from the second longest. The longest run of lost probes may come from two overlapping outages."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """The values of `outage_max` that are tried for its interval, as factors of the estimate."""
 _RECORDINGS = 2000
@@ -115,7 +115,8 @@ def _unseen(slots: int, interval_ns: int, access: Access) -> float:
 
 
 def _mean_ns(access: Access) -> float:
-    """Return the mean length of an outage. The logarithms of lengths are uniform."""
+    """Return the mean length of an outage. The logarithms of outages' lengths are assumed to be uniformly
+    distributed."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     return float((access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9))
 
@@ -223,7 +224,8 @@ def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _rank(runs: int) -> int:
-    """Return the rank of the run whose length determines the longest outage. Rank 1 is the longest run."""
+    """Return the rank of the run of lost probes from whose length `outage_max` is estimated. Rank 1 is the longest
+    run."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -291,8 +293,8 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
 
 
 def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
-    """Return the share of retransmitted segments. Isolated loss is at most this share, because retransmissions also
-    follow drops at queues."""
+    """Return the share of retransmitted segments. Isolated loss is at most this share, because some retransmissions
+    repair drops at queues."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if segments.sum() < _FEWEST_SEGMENTS:

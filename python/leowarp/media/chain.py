@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chain: a row of links that never changes.
 
-Chains serve calibration and tests, because formulas give the results of probes (design/leolink.md, docs/accuracy.md).
+For a chain, formulas give the results of probes. Chains are therefore used for calibration and tests
+(design/leolink.md, docs/accuracy.md).
 """
 
 from __future__ import annotations

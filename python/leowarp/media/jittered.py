@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jittered path: host A, router s1, host B, and a random delay for each packet to B.
+"""A jittered path consists of host A, router s1 and host B. Each packet to B has a random delay.
 
 In the guest, the kernel's netem delays the packets, and a token bucket filter sends them, as in emulation studies
 (docs/concepts/links.md, "Jittered links"). This module computes netem's parameters and its table of delays.
@@ -192,5 +192,5 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """Return the section itself, whose rate is the rate towards B."""
+        """Return the section. Its rate is the rate towards B."""
         return (self.section,)

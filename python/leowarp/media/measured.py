@@ -42,8 +42,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     `warnings`.
 
     Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
-    Returns: The `capacity` and `channel` rows of both directions. With netem, they are `rate`, `delay` and `loss`
-        events.
+    Returns: The `capacity` and `channel` rows of both directions. With netem links, the rows are `rate`, `delay` and
+        `loss` events.
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns

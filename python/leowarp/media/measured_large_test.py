@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run reads only its own rows of a large table. The timeline is the same as from the whole table."""
+"""Tests that a run reads only the rows of a large table that it needs. The timeline is the same as from the whole
+table."""
 
 import dataclasses
 from pathlib import Path
@@ -40,7 +41,7 @@ def table_of(seed: int, rows: int, header: str, *, wall: bool) -> str:
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    """Read every table as if it were large, in small steps."""
+    """Make the reader treat each table as large, and read it in steps of 64 bytes."""
     monkeypatch.setattr(window, "FROM_BYTES", 0)
     monkeypatch.setattr(window, "_STEP_BYTES", 64)
 

@@ -273,7 +273,8 @@ def test_rows_are_made_anew_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
-    """Check that each file restarts after its own length. Three delays last 30 ms, the opportunities 5 ms."""
+    """Check that each file restarts after its own length. The files of delays cover 30 ms, and the file of sending
+    opportunities covers 5 ms."""
     files = {
         "capacity": named(tmp_path, "down.trace", "1\n1\n5\n"),
         "file_up": named(tmp_path, "up.txt", "7\n7\n9\n"),

@@ -17,8 +17,8 @@ from leowarp.scenario.schema import Plan
 class SteadyLinks(Protocol):
     """A section whose links have a single rate, constant and the same in both directions.
 
-    The sections are `[isl]`, `[ground]`, `[chain]` and `[jittered]`. The rate of measured, access and mobile links
-    comes from a table or differs between the directions.
+    The sections are `[isl]`, `[ground]`, `[chain]` and `[jittered]`. Measured, access and mobile links are not
+    included. Their rate comes from a table or differs between the directions.
     """
 
     @property

@@ -61,7 +61,7 @@ class Numbers:
     def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
         """The goodput of each TCP flow, for each series of `GOODPUT_SERIES`. One bin is one sampling interval.
 
-        The keys are (flow number, series), and each frame has `t_ns` and `goodput_bps`.
+        The keys are (flow number, series). Each frame has the columns `t_ns` and `goodput_bps`.
         """
         return {
             (flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows for series in GOODPUT_SERIES
@@ -85,5 +85,6 @@ class Numbers:
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """The RD, RBD, n-reordering and extents for each row of `reordering`, with the columns of `DENSITY_COLUMNS`."""
+        """For each row of `reordering`, the RD, RBD, n-reordering and extents, with the columns of
+        `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)

@@ -37,7 +37,7 @@ class Series:
     needs: The trace table from which the series is read.
     steps: True if a value is valid until the next value. False means that a value belongs to its instant only, for
         example the delay of one packet.
-    words: The meaning of each number of a state. Other series have no words.
+    words: The meaning of each number of a state. Series that are not states have no words.
     """
 
     name: str

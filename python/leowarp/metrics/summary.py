@@ -91,8 +91,8 @@ def summary_of(run: Evidence) -> dict[str, Any]:
     """Return the content of `summary.json`. The scalars are in the order of their declaration. The costs of the run are
     None, because the trace lacks them.
 
-    Returns: The scalars of the run by name (which contains the unit), the objects `fairness` and `drops_by_cause_pkts`,
-        and `flows`. The list `flows` has a dict of scalars per flow, in the order of the plan.
+    Returns: A dict. It has the scalars of the run (their names contain the unit), the objects `fairness` and
+        `drops_by_cause_pkts`, and `flows`. The list `flows` has a dict of scalars per flow, in the order of the plan.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
@@ -252,7 +252,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """Return the longest total time without a path of any pair with flows, in ns."""
+    """For each pair with flows, add up the times without a path. Return the largest sum in ns."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

@@ -36,10 +36,10 @@ The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 
 # (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """The limits of the time in which a receiver's window may limit a flow: a share of the sampled time, and a time in us.
-A flow above both limits is reported."""
+If a flow is above both limits, it is reported."""
 
 FULL_RATIO = 0.9
-"""The share of its path's capacity from which a flow is not reported, because the window then only limits the queue."""
+"""If a flow reaches this share of its path's capacity, it is not reported. Its window then only limits the queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:

@@ -32,8 +32,8 @@ class Source:
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`. The default is found from the file's first bytes or, if they are not conclusive, from its
-        name.
+        One of `FORMATS`. By default, the format is found from the file's first bytes. If they are not conclusive, the
+        file's name decides.
     sequence, time, bytes : str, optional
         The columns of CSV and Parquet files, by name, or by number from 1. The default for `sequence` is the file's
         only column, or the only column with one of the usual names.
@@ -158,7 +158,7 @@ class CapturedAt:
         The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
         evidence is contradictory.
     evidence : str
-        The evidence that excludes places. The text is empty if all three places remain.
+        The reason why some places are impossible. The text is empty if all three places remain.
     """
 
     places: tuple[str, ...]
@@ -196,7 +196,7 @@ class Reading:
     skipped : list of Skip
         The packets of a capture that were not read, the most frequent reason first.
     captured_at : CapturedAt or None
-        The place at which the capture was made, relative to the measured flow.
+        Where the capture was made: at the sender, at the receiver or in between.
     notes : list of str
         The warnings about the result.
     """

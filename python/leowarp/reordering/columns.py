@@ -22,8 +22,8 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
     values: array-like of shape (n,). The integers in a list, a numpy array, an Arrow array or chunked array, or a
         pandas or Polars series.
     bits: The width of a number. A number that does not fit into this width is an error.
-    place: (str, int). The word for a position in error messages, and the number of the first position, for example
-        ("row", 2).
+    place: (str, int). How error messages name a position: the word, and the number of the first position. For example,
+        ("row", 2) gives "row 2" for the first value.
     Raises TraceError if a number is negative, missing, too large or not whole. The message names the position and the
     reason.
     """
@@ -54,8 +54,8 @@ def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """Return a column of whole numbers as a contiguous array of type `kind`. TraceError names the first value that does
-    not fit."""
+    """Return a column of whole numbers as a contiguous array of type `kind`. The message of the TraceError names the
+    first value that does not fit."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")

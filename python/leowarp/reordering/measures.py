@@ -83,7 +83,7 @@ class Meter:
         ----------
         sent_pkts : int, optional
             The number of packets that were sent in the sequence. Without `sent_pkts`, losses above the largest arrived
-            number are unknown. Without `first_seq`, losses below the smallest arrived number are unknown too.
+            number are unknown. If `first_seq` is missing, losses below the smallest arrived number are unknown too.
 
         Raises
         ------
@@ -142,8 +142,8 @@ def measure(
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
     """Return the share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
-    The parameters `arrivals` and `settings` and the exceptions are the same as for `measure`. The same holds for the
-    functions below.
+    The parameters `arrivals` and `settings` and the exceptions are the same as for `measure`. The functions below have
+    the same parameters and exceptions.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 

@@ -36,7 +36,7 @@ class Settings:
     buffer_threshold_pkts : int, optional
         The threshold B_T of RFC 5236, which is the size of the assumed buffer. The default is `threshold_pkts`.
     loss_window_pkts : int
-        The distance below the largest arrived number beyond which a packet counts as lost. The distance replaces the
+        The distance below the largest arrived number beyond which a packet counts as lost. This distance replaces the
         waiting time of RFC 4737.
     n_max : int
         n-reordering is counted for each n from 1 to this number.

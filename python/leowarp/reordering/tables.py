@@ -256,8 +256,8 @@ def _csv_errors(this: Reading, step, names: list[str]):
 
 
 def _told(text: str, names: list[str]) -> str:
-    """Convert a message of pyarrow about a value to leowarp's own message. A message of any other form is returned
-    unchanged."""
+    """If pyarrow reports a wrong value, convert its message to leowarp's own message. A message of any other form is
+    returned unchanged."""
     # Each of the three columns has a different type (`kinds` in `csv_parts`), so the type in the message identifies the
     # column. Errors of pyarrow have no codes: row, type and value are only in the message.
     match = _CONVERSION.search(text)

@@ -50,8 +50,8 @@ def footer(run: Run) -> str:
 
 
 def worded(runs: Sequence[Run], text: str) -> str:
-    """Return a text about route changes in words that suit the runs. If all runs use access links, "route change"
-    becomes "reconfiguration".
+    """Return a text about route changes, in the words that fit the links of the runs. If all runs use access links,
+    "route change" becomes "reconfiguration".
 
     runs: The runs whose media determine the words. If a run uses another medium than an access link, the text does not
         change.
@@ -122,8 +122,8 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return the colour and dashes of each run's line. The algorithms of the reproduced study have fixed styles. The
-    style of other runs depends on their position.
+    """Return the colour and dashes of each run's line. The algorithms of the reproduced study have fixed styles. Other
+    runs get a style by their position in the list.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
@@ -141,9 +141,9 @@ MOST_LINES = 8
 
 
 def footer_of(runs: Sequence[Run]) -> str:
-    """Return the rules of several runs that shape their results, as one paragraph.
+    """Return one paragraph with the rules that affect the results of the runs.
 
-    Returns: Each rule once, as "name: value". A rule that differs between runs has all its values in the order of the
+    Returns: Each rule once, as "name: value". If a rule differs between runs, its values are listed in the order of the
         runs, separated by bars.
     """
     each = [dict(rules_of(group[0].document, group[0].manifest)) for group in by_run(runs)]

@@ -198,7 +198,7 @@ def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: st
     """Draw pink vertical lines at route changes, behind the data.
 
     instants_s: The positions of the lines on the axis, in s.
-    label: The name in the legend. All lines together have one entry.
+    label: The name in the legend. The legend has one entry for all lines together.
     """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs with damaged tables, or with tables of another run. Reading them raises an error or gives the correct tables,
-never wrong numbers."""
+"""Runs with damaged tables, or with tables of another run. If leowarp reads them, it raises an error or returns the
+correct tables, never wrong numbers."""
 
 import random
 import shutil

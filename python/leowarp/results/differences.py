@@ -79,7 +79,7 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
 
 
 def causes(runs: Sequence[Run]) -> list[Difference]:
-    """Return the differences in the plans, modules, kernels and versions of runs, without the results."""
+    """Return the differences between runs in their plans, modules, kernels and versions, but not in their results."""
     return differences(runs, (Part.PLAN, Part.MODULE, Part.KERNEL, Part.VERSION))
 
 

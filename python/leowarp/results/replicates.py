@@ -51,7 +51,8 @@ def is_group(path: Path | str) -> bool:
 def open_group(path: Path | str) -> Group:
     """Return the runs in a directory, sorted by seed.
 
-    Raises TraceError if a run is incomplete, if there are fewer than two, or if they differ in more than their seeds.
+    Raises TraceError if a run is incomplete, if the directory has fewer than two runs, or if the runs differ in more
+    than their seeds.
     """
     path = Path(path)
     if (why := plainfiles.why_not_plain(path, itself=True)) is not None:
@@ -77,7 +78,7 @@ def open_group(path: Path | str) -> Group:
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
-    """Return the seeds in a text like "1..10", "1,2,5" or "1..3,7", in the order of the text.
+    """Read a text such as "1..10", "1,2,5" or "1..3,7". Return its seeds in the order of the text.
 
     Raises ScenarioError if there are fewer than two seeds or too many, or if a seed occurs twice.
     """

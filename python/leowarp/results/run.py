@@ -211,8 +211,9 @@ class Run(RunTables):
         """Return the utilisation, drops by cause and longest queues of links. Each row is a link direction to which a
         packet was offered.
 
-        The columns are `leowarp.metrics.LINK_COLUMNS`. The longest queues are exact, in packets and in bytes, each with
-        the instant at which the queue first had this length. `queues()` has samples of queues over time.
+        The columns are `leowarp.metrics.LINK_COLUMNS`. The lengths of the longest queues are exact, in packets and in
+        bytes. Each length has the instant at which the queue first reached it. `queues()` has samples of queues over
+        time.
         """
         # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
@@ -311,8 +312,8 @@ class Run(RunTables):
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return how TCP flows recovered from changes of their paths, one row per flow and change. The columns have the
-        dip, time to recover, window, smoothed RTT, retransmissions, and losses near the change.
+        """Return how TCP flows recovered from changes of their paths, one row per flow and change. For example, the
+        columns contain the dip, time to recover, window, smoothed RTT, retransmissions, and losses near the change.
 
         The full list of columns is `leowarp.metrics.RECOVERY_COLUMNS`. The first call computes the table.
         """

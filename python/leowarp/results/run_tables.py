@@ -328,8 +328,8 @@ class RunTables:
 
 
 def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
-    """Return the scalars of a run of many flows, if the same sources and libraries wrote them. None means that they
-    must be computed."""
+    """Return the scalars of a run of many flows, if the same sources and libraries wrote them. If the result is None,
+    the scalars must be computed."""
     is_large = len(run.document.get("flows", ())) > MANY_FLOWS
     return run.summary if is_large and is_of_these_sources(run) else None
 

@@ -100,8 +100,8 @@ class Acquired:
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
         """Return the links that paths use from this update on, but that are not available yet.
 
-        used: The links on paths, from `observed.links_of`, int array of shape (m, 2). A path that stays in use may
-            contain a link that the rule no longer includes. This link counts as available.
+        used: The links on paths, from `observed.links_of`, int array of shape (m, 2). If a path stays in use, it may
+            contain a link that the rule no longer includes. Such a link counts as available.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -17,10 +17,10 @@ from leowarp.ephemeris import EcefMetres
 class Grid:
     """The planes, the slots in each plane, and the links between slots.
 
-    In its own plane a satellite has links to the slots before and behind it. To the next plane, a satellite has one
-    link, which leads to the slot nearest in phase. If two slots are equally near, the slot ahead is used. A link exists
-    only if a satellite is in both slots. In planes with different numbers of slots, each slot of the plane with fewer
-    slots has one partner.
+    Within its plane, a satellite has links to the satellites in the slots before and behind it. To the next plane, a
+    satellite has one link, which leads to the slot nearest in phase. If two slots are equally near, the slot ahead is
+    used. A link exists only if a satellite is in both slots. In planes with different numbers of slots, each slot of
+    the plane with fewer slots has one partner.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
     a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean

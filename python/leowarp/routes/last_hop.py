@@ -22,8 +22,8 @@ class LastHop:
 
     rule: The rule for the last satellite: kept, highest or shortest. It chooses among the satellites that the terminal
         sees.
-    leaving_ns, arriving_ns: The one-way delay from the terminal, and the smallest one-way delay to it. Both delays
-        include the propagation delay. They replace the delay that follows from the link's length.
+    leaving_ns, arriving_ns: The one-way delay of packets from the terminal, and the smallest one-way delay of packets
+        to it. Both delays include the propagation delay. They replace the delay that follows from the link's length.
     """
 
     rule: str

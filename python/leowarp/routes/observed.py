@@ -19,8 +19,8 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""The number of instants that are computed at once. Their positions fit into the processor's L2 cache, as in
-`over_constellation`."""
+"""The number of instants that are computed at once. The positions at these instants fit into the processor's L2 cache,
+as in `over_constellation`."""
 
 
 class PathDelays:
@@ -137,7 +137,7 @@ def leavings(
     """Return the links that are in use but leave the range of their rule before the next route update. Links are
     checked at the delay updates.
 
-    A link is listed once for each route interval in which it leaves its range.
+    If a link leaves its range in several route intervals, the list contains it once for each interval.
 
     rule: The plan's rule for links between satellites.
     t_ns: The times of the route updates, int64 array of shape (k,).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of paths and of their changes."""
+"""Tests the numbers of paths, and the numbers of path changes."""
 
 import pyarrow as pa
 

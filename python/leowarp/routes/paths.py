@@ -74,7 +74,8 @@ class Graph:
         stations: The indexes of the stations in `ground`.
         limits: For each station, the cost up to which the search must find paths. It is the cost of the current path,
             or inf.
-        Returns: A float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
+        Returns: A float64 array of shape (len(stations), satellites). If a cost is above the station's limit, the array
+            may contain inf instead.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -119,8 +120,8 @@ class Graph:
 
         to_destination: The row of `costs_to` for the destination, float64 array of shape (satellites,).
         tolerance: A path is treated as equal to the cheapest path if its cost is higher by at most this value.
-        margin_ratio: The share by which the current path's cost may exceed the minimum cost. With None, the current
-            path stays until one of its links is gone.
+        margin_ratio: The current path stays if its cost exceeds the minimum cost by at most this share. With None, the
+            current path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
         """
         # The cost to the destination must fall by more than the tolerance at each hop of a path.

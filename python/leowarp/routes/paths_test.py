@@ -13,8 +13,8 @@ Costs = dict[tuple[int, int], float]
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[int, Costs, list[dict[int, float]]]:
-    """Draw a number of satellites, costs of links, and the satellites that each of three stations sees. Only a few
-    different costs are drawn, so that many paths have equal costs."""
+    """Draw a random number of satellites, random costs of links, and random satellites that each of three stations
+    sees. Only a few different costs are drawn, so that many paths have equal costs."""
     n = draw(st.integers(1, 7))
     cost = st.sampled_from([1.0, 1.0, 2.0, 2.0004, 3.0])
     every = [(a, b) for a in range(n) for b in range(a + 1, n)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellites that the stations see during a run, and the reason if a station sees none: its latitude, or too few
-satellites."""
+"""Finds the satellites that the stations see during a run. If a station sees none, finds the reason: its latitude, or
+too few satellites."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Sightings:
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
     def views(self, satellites_m: EcefMetres, t_ns: NDArray[np.int64]) -> dict[int, NDArray[np.bool_]]:
-        """Return for each station with flows a mask (k, n) of the satellites that it sees at the instants `t_ns`."""
+        """Return for each station with flows a mask of the satellites that it sees at `t_ns`, shape (instants,
+        satellites)."""
         stations = self._ephemeris.stations
         seen = {}
         for station, before in self._seen.items():

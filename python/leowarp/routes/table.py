@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes as an object: the table of the run directory, and the same paths as node numbers for the timeline."""
+"""The routes of a run, as the table of the run directory and as node numbers for the timeline."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Routes:
         is None unless ``network.instantiate = "all"``.
     leavings: The links in use that left their range, sorted by time.
     acquisitions: The satellite links that paths use before these links are available.
-    summary: The numbers that describe the routes. Their names end in the unit.
+    summary: The numbers that describe the routes. The name of each number ends in its unit.
     """
 
     table: pa.Table

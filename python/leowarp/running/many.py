@@ -82,8 +82,8 @@ def run_many(
     ScenarioError
         If two jobs have the same directory.
     LeowarpError
-        If `failures` is "raise", the error that ended a run, with the run's label. A failed build of the guest raises
-        it too.
+        If a run fails and `failures` is "raise". The message contains the run's label. A failed build of the guest
+        raises it too.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
     # The output directories are compared before any run begins. If the directories were not compared first, the second

@@ -48,7 +48,7 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
 
     plan: A plan that has been checked (`media.check`).
     directory: The run directory to which the tables are written. None means that the tables are only returned. Each
-        table is written as soon as it is computed. The routes can be inspected if the timeline fails.
+        table is written as soon as it is computed. If the timeline fails, the routes can therefore be inspected.
     Returns: The tables. Each call for the same plan returns equal tables, because all random values come from the
         plan's seed.
     Raises any LeowarpError of the stages.

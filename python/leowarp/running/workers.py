@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts worker processes on this machine. A worker receives tasks, makes runs and reports the result of each run.
 
-If a worker dies, another worker replaces it, and all others continue. A worker makes one run at a time, because
-processor time is measured per run.
+If a worker dies, another worker replaces it, and all others continue. A worker makes one run at a time, because the
+processor time of each run is measured.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ PATIENCE_S = 10.0
 """The processor time (`OwnTime`) in s that a worker may use when it has to end. A worker that uses more is killed."""
 
 MOST_KILLED_AT_START = 3
-"""The limit for workers killed one after another during their start, per parallel worker. If the limit is reached, the
-cause is the machine and not a run. A study gives up a run after the same number of worker deaths
-(`MOST_LOST_WORKERS`)."""
+"""The number of workers that may be killed one after another during their start, for each worker that runs in parallel.
+If the limit is reached, the cause is the machine and not a run. A study gives up a run after the same number of worker
+deaths (`MOST_LOST_WORKERS`)."""
 
 
 class Tell(Protocol):
@@ -308,8 +308,8 @@ class _Process:
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """Return the events that a message means: none, the end of a run, or the end of the task. At the end of the task,
-    the worker becomes free."""
+    """Return the events in a worker's message: nothing, the end of a run, or the end of the task. At the end of the
+    task, the worker becomes free."""
     if "ready" in message:
         worker.was_ready = True
         return []

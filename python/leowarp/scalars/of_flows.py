@@ -22,8 +22,8 @@ texts that a run's page or the overview shows, if any. A text of the page may co
 The scalars of program flows are in `scalars/of_programs.py`.
 
 The numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
-constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). These
-scalars have the same unit, and a flow has only one of them.
+constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). If two
+scalars have the same name, they have the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']

@@ -35,7 +35,8 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 class Section:
     """A table of flows or runs. `columns` are their names, and `rows` are quantities with one text per column.
 
-    spread: The quantities summarised over all flows, with the columns `SPREAD`, for too many flows to show.
+    spread: The quantities over all flows, with the columns `SPREAD`. They are given if there are too many flows to show
+        each one.
     ranked: The indices of the columns, beginning with the worst flow. An empty tuple means no ranking.
     ranked_by: The criterion of the ranking.
     """
@@ -90,8 +91,8 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     """Return the tables of several runs, with one column per run.
 
     Returns: First the tables of the flows (`flownames.matched`), and last a table of the runs' own scalars. A kind with
-        at most `MOST_COMPARED` flows has one table per flow. A kind with more flows has one table with the sum, the
-        median and the middle 80 % of each quantity.
+        at most `MOST_COMPARED` flows has one table per flow. If a kind has more flows, it has one table, with the sum,
+        the median and the middle 80 % of each quantity.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -301,7 +302,7 @@ _SUMMED = ("_bps", "_pkts", "_timeouts")
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """Return the sums of the values over flows, if the scalar is a rate or a number of packets, or None."""
+    """If the scalar is a rate or a number of packets, return the sums of its values over all flows, otherwise None."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
     # If the value of any flow is unknown, the sum is None, because a sum of the other flows would look like the total.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of a scenario text, in which every value keeps its origin, and the merging of these trees.
 
-A scenario has up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer
-replaces single keys of tables, and whole lists. Some keys govern others: `preset`, for example, determines the keys of
-a constellation. If a higher layer sets a governing key, the keys that it governs are removed from the lower layers. For
-example, without this rule ``--set constellation.preset=iridium`` would change nothing in a plan, because a plan
-contains every key.
+A scenario has up to three layers: the file that it extends, the file itself, and each ``--set``. If a higher layer sets
+some keys of a table, the other keys stay. If it sets a list, the whole list is replaced. Some keys govern others:
+`preset`, for example, determines the keys of a constellation. If a higher layer sets a governing key, the keys that it
+governs are removed from the lower layers. For example, without this rule ``--set constellation.preset=iridium`` would
+change nothing in a plan, because a plan contains every key.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     """Read a file, and merge it over the file that it extends.
 
-    `below` has the resolved paths of the files that extend this one, directly or indirectly. The file must not extend
-    any of them, because it would extend itself.
+    `below` has the resolved paths of the files that extend this one, directly or indirectly. If the file extended one
+    of these files, it would extend itself.
 
     Raises ScenarioError if the file extends itself or a missing file, or if a run's plan extends another file.
     """
@@ -370,8 +370,8 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
-    """Return `lower` without the keys that `upper` governs. If `upper` names a preset, this preset gives the values of
-    the removed keys."""
+    """Return `lower` without the keys that `upper` governs. If `upper` names a preset, the removed keys later get their
+    values from this preset."""
     filled = lower.get("access", "preset_file")
     if filled is not None and any(upper.get("access", key) is not None for key in ("preset", "profile")):
         # If the upper layer sets a preset or profile, all keys that the lower layer took from a preset or profile file

@@ -39,7 +39,7 @@ _SAMPLE_BYTES = 700
 """The memory per sample of a socket, a counter or a queue while metrics are computed. The value was measured with
 examples/chain.toml (100 s, sampled every 1 ms)."""
 _PACKET_BYTES = 200
-"""The memory per stored packet while it is converted."""
+"""While a stored packet is converted, it takes this much memory."""
 _GUEST_SATELLITE_BYTES = 130 << 10
 """The guest's memory per satellite, including its links: 4,408 satellites took 463 MiB more than 648
 (docs/performance.md)."""
@@ -171,7 +171,7 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Estimate the rows of the timeline for link delays: one row per direction at each instant of
+    """Estimate the number of rows for link delays in the timeline. Each direction has one row at each instant of
     `routing.link_interval`."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
@@ -227,7 +227,7 @@ def _packets(plan: Plan) -> Part:
 def packets_of(plan: Plan) -> float:
     """Return the largest number of packets of all hosts, with ACKs and replies, without retransmissions.
 
-    A TCP flow with a size sends that size. The flows of a source without a size are assumed to fill the source's
+    A TCP flow with a size sends that size. All flows of a source that have no size are assumed to fill the source's
     narrowest link together.
     """
     told, by_source = 0.0, dict[str, float]()
@@ -250,7 +250,8 @@ def packets_of(plan: Plan) -> float:
 
 
 def likely_rate_bps(plan: Plan) -> float | None:
-    """Return the approximate rate of the narrowest link, or None if it is unshaped or given by a file."""
+    """Return the approximate rate of the narrowest link. The result is None if this link is unshaped, or if a file
+    gives its rate."""
     medium = plan.medium
     if isinstance(medium, Constellation):
         rates = [rate for rate in (plan.isl.left_bps, plan.ground.left_bps) if rate is not None]

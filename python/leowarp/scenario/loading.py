@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a scenario file to a checked `Scenario`. This step reads only the scenario file, the file that it
-extends, and the overrides."""
+"""Turns a scenario file into a checked `Scenario`. This module reads only the scenario file, the file that it extends,
+and the overrides."""
 
 from __future__ import annotations
 

@@ -139,7 +139,8 @@ def plan_inputs(plan: Plan) -> list[Path]:
 
 
 def _medium(built: Mapping[str, Any]) -> Medium:
-    """Return the plan's only medium. A medium that follows a constellation contains it."""
+    """Return the plan's only medium. If the medium follows a constellation, the returned medium contains the
+    constellation."""
     medium: Medium = built[medium_of(built).NAME]
     if isinstance(medium, FollowsConstellation):
         return dataclasses.replace(medium, constellation=built.get("constellation"))
@@ -187,7 +188,7 @@ def _found_files(
 
     copies: A dict from the name of a file to its sha256, for the files of earlier sections. The function adds the files
         of this section.
-    Returns: The files that were found, by attribute of the section. Missing files are left out.
+    Returns: A dict from attribute of the section to the file that was found. Missing files are left out.
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
@@ -227,7 +228,8 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     in a run's directory. The file's hash must equal `wanted`.
 
     wanted: The sha256 in the plan. None means that any content is accepted, as in a user's scenario.
-    Returns: The file, or None if it is missing, unreadable or different. With None, the mistake is added to `problems`.
+    Returns: The file, or None if it is missing, unreadable or different. If the result is None, the mistake is added to
+        `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

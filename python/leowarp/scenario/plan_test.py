@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan contains every value, can be loaded as a scenario, gives the same plan again, and finds its files in a run
-directory."""
+"""Tests that a plan contains every value, can be loaded as a scenario, gives the same plan again, and finds its files
+in a run directory."""
 
 import hashlib
 import shutil

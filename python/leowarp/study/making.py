@@ -60,8 +60,8 @@ class Material:
     left_out : list of str
         The tools that are missing on this machine (see `Reproduction.left_out`).
     skipped : dict of str to str
-        The data sets that the user did not request, each with the reason. Claims about them get the verdict "cannot be
-        told", which does not count as a failure.
+        The data sets that the user did not request, each with the reason. A claim that needs one of these data sets
+        gets the verdict "cannot be told". This verdict does not count as a failure.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

@@ -39,7 +39,7 @@ class Reproduction:
         The errors of runs that could not be made, by name. Claims that need a failed run have the verdict "cannot be
         told".
     cost : str
-        The measured cost of the runs, as text. "" if the cost is only in the manifest of each run.
+        The measured cost of the runs, as text. The text is "" if the cost is only in the manifest of each run.
     left_out : list of str
         The tools that this machine lacks. The study omits the parts that need a missing tool. Each entry has the
         command that installs the tool.

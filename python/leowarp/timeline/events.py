@@ -90,7 +90,7 @@ class LinkKind:
 
     @staticmethod
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
-        """Return a link with a queue, and one rate and one loss for both directions, from a section of the plan.
+        """Return a link with a queue, from a section of the plan. Its rate and loss are the same in both directions.
 
         `kind` is isl or gsl. `on_down` is drain (packets in the queue and in flight still arrive) or drop.
         """

@@ -33,7 +33,7 @@ class Forwarding:
         """Add the entries that never change: the next hop of each source's host, and of each destination's node to its
         host.
 
-        between: For a node at an end of a path, the router between this node and its host.
+        between: A dict from a node at an end of a path to the router between this node and its host.
         """
         between = between or {}
         for source, destination in pairs:

@@ -9,7 +9,8 @@ of probability.
 
 All distributions here have mean 0 and standard deviation 1. Some of their values exceed 4, which is netem's limit. The
 values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to the standard
-deviation times the multiplier. The division keeps all values within the limit, so no value of the tail is clipped.
+deviation times the multiplier. After the division, all values are within the limit, so netem need not clip the
+distribution's tail.
 """
 
 from __future__ import annotations

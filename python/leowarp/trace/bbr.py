@@ -40,9 +40,9 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
     pacing_gain, cwnd_gain: float array of shape (n,). The values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`,
         with nan for null.
-    Returns: float array of shape (n,). The result is nan if a gain is unknown, or if the two gains match no mode or two
-        modes. After a timeout, the pacing gain is 1 until the next ACK in both STARTUP and DRAIN, so the two modes
-        cannot be distinguished.
+    Returns: float array of shape (n,). If a gain is unknown, the result is nan. It is also nan if the two gains match
+        no mode, or two modes. After a timeout, the pacing gain is 1 until the next ACK in both STARTUP and DRAIN, so
+        the two modes cannot be distinguished.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():

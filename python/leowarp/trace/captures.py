@@ -177,8 +177,8 @@ def _direction(
     flow, direction: The values for the rows. Direction 0 starts at the end that opened the connection. Direction 1 is
         the opposite direction.
     pairs: The result of `_matched`.
-    base: (int or None, int or None). The sequence numbers of the first payload byte in this direction and in the other
-        direction, whose bytes this direction acknowledges.
+    base: (int or None, int or None). The sequence number of the first payload byte in each direction: first this
+        direction, then the direction whose bytes it acknowledges.
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()

@@ -26,7 +26,7 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""The tables that need packet capture at the guest's hosts. With `observe.truth = false` they do not exist."""
+"""The tables that need packet capture at the guest's hosts. If `observe.truth` is false, these tables do not exist."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
@@ -227,8 +227,8 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
-    """Return the content of `end.json`, which the agent writes last. A run is incomplete without this file, or without
-    the key `ok` in it."""
+    """Return the content of `end.json`, which the agent writes last. If this file or its key `ok` is missing, the run
+    is incomplete."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text(encoding="utf-8"))

@@ -69,7 +69,7 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
     """Update the manifest of a complete run after a `with` block wrote files to its directory. Files that the block
     writes get their new sha256. The entries of all other files stay.
 
-    A file that somebody changed outside the block still differs from its recorded sha256.
+    If somebody changed a file outside the block, its sha256 still differs from the recorded one.
 
     directory: A run directory. Without a manifest in the directory, none is written.
     pages: The settings with which each page was drawn (the entry `drawn` of the manifest). Settings of pages that the

@@ -17,7 +17,8 @@ _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
-    """Return the two halves of the measurement, divided at the middle of its time. The time of each half begins at 0.
+    """Return the two halves of the measurement, divided at the middle of its time. Each half has a clock of its own,
+    which begins at 0.
 
     If a file has only the total number of retransmissions, both halves get the same share of retransmissions. Each half
     gets a number of retransmissions in proportion to the data that it carried.

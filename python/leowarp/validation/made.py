@@ -108,8 +108,8 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Return the interval between the guest's pings, in ns. It is short, so that few pings are nearest to several
-    probes of the recording."""
+    """Return the interval between the guest's pings, in ns. The interval is short. Otherwise, the same ping would often
+    be the nearest one to several probes of the recording."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quantities by which measurements are compared: samples from probes, and samples from a transfer."""
+"""The quantities by which measurements are compared. Some are computed from probes, and others from a transfer."""
 
 from __future__ import annotations
 

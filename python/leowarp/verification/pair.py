@@ -49,7 +49,7 @@ class Pair:
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """Return a copy of the second run, in a directory with the first run's name, manifest and cost.
+        """Return a copy of the second run with the directory name, manifest and cost of the first run.
 
         A report contains the names of the run's directory and machine. The copy has the same names, so its report must
         be identical to the report of the first run.

@@ -25,7 +25,7 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings of a comparison with a second run.
 
-    stages: The findings in the order of the stages. A stage of which neither run has files is left out.
+    stages: The findings in the order of the stages. If neither run has files of a stage, the stage is left out.
     origin: dict of str to (then, now). The entries of the two manifests about software and machine, if they differ.
     cures: The findings about the tables of cures, which are computed again without the guest. It is empty if the plan
         has no cures, or if the traces differ.
@@ -68,7 +68,7 @@ def second_run_of(
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """Return the findings for each compared stage of which at least one of the two runs has files.
+    """Return the findings for each compared stage. A stage is left out if neither run has files of it.
 
     first, again: A run, and a second run of its plan that has no report.
     scratch: The empty directory in which pages are drawn again.

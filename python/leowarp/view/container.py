@@ -27,7 +27,8 @@ third of the time."""
 
 
 class Arrays:
-    """A collector of the arrays of a page. Each method adds an array, and returns the array's reference for the header.
+    """A collector of the arrays of a page. Each method adds an array. It returns a reference to the array, for the
+    header.
 
     A method accepts anything that numpy can convert to an array. A reference is `{"$": i}`.
 
@@ -59,7 +60,7 @@ class Arrays:
         return self._add("i32", np.diff(whole, prepend=0).astype("<i8").astype("<i4"))
 
     def instants(self, ticks: Any) -> dict[str, int]:
-        """Add times in ticks in ascending order.
+        """Add times, in ticks and in ascending order.
 
         Raises ValueError if the difference of two neighbours needs more than 32 bits.
         """
@@ -111,7 +112,7 @@ class Arrays:
 def compressed_bytes(values: np.ndarray) -> int:
     """Return the approximate size of an int32 array in the page in bytes, after compression, as base64.
 
-    The result excludes the header, and ignores that equal arrays are stored once.
+    The size of the header is not included. The result does not consider that equal arrays are stored only once.
 
     values: array of shape (n,). Whole numbers.
     """

@@ -30,9 +30,9 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         each direction in `directions`. Each row has `steps`, `busy_permille`, `queue_pkts` and `dropped_pkts`.
         `busy_permille` is missing if there is no rate limit or it was not recorded. `queue_pkts` is missing if it was
         not sampled. `steps` of a direction's first row is the number of the row's step. In each further row, it is the
-        number of steps since the previous row. A step in which all values are 0 has no row. `run` has values for the
-        whole run, as in `Run.links`, one per direction in `run.directions`: `busy_permille` (of the time on a path),
-        `queue_pkts`, `dropped_pkts`.
+        number of steps since the previous row. If all values of a step are 0, the step has no row. `run` has values for
+        the whole run, as in `Run.links`, one per direction in `run.directions`: `busy_permille` (of the time on a
+        path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packets around route changes, for the animated page. Sending and arrival times are those in the trace.
 
-The trace has the packets of some seconds around each change.
+The trace contains the packets of some seconds before and after each change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
 def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
-    """Return the packets around route changes, sorted by sending time, or None if the run stored none.
+    """Return the packets around route changes, sorted by sending time. The result is None if the run stored no packets.
 
     Within each of the `windows` (intervals in s), all packets in flight are included.
 

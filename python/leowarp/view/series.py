@@ -35,8 +35,8 @@ def step_ns_of(run: Run) -> int:
 
 
 def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Return the time series of one flow. For a TCP flow, these are goodput, RTT, window and the queue of its path.
-    Every flow has late, lost and retransmitted packets.
+    """Return the time series of one flow. For a TCP flow, these are goodput, RTT, window and the queue of its path. For
+    every flow, there are also series of late, lost and retransmitted packets.
 
     Returns: The reference to the array of each series in the container. An array has one value per step of the grid. A
         TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),

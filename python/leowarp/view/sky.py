@@ -70,7 +70,7 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
 def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Return all links between satellites, as rows with the route updates at which a link exists.
 
-    The result is None if there are no such links, or more than a page can contain.
+    If there are no such links, or too many for a page, the result is None.
 
     Returns: The rows with `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, `until` is
         exclusive), sorted by `from`, and `interval_s` between updates. If links need acquisition, `acquired_ms` is the

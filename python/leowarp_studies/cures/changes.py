@@ -70,7 +70,7 @@ PAIRS = (
     Pair("aalborg-cape-town-18", "Aalborg to Cape Town, 18 planes", "oneweb-study", "Aalborg", "Cape Town"),
     Pair("aalborg-cape-town-9", "Aalborg to Cape Town, 9 planes", "oneweb-9x36", "Aalborg", "Cape Town"),
 )
-"""Both constellations with both pairs of cities of `frederiksen2024`."""
+"""The pairs of cities of `frederiksen2024`, each with both constellations."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,10 @@ class Change:
     at_s : int
         The time of the change on the constellation's clock, in s.
     step_ns : int
-        The one-way delay of the path after the change minus the delay of the path before, both at the instant of the
-        change.
+        The one-way delay of the new path minus the one-way delay of the old path, both at the instant of the change.
     node_place : int
-        The place on the forward path of the first node whose route changes. The sender's station has place 0. At place
-        0, the sender's own station switches to another satellite.
+        The position on the forward path of the first node whose route changes. The sender's station has place 0. At
+        place 0, the sender's own station switches to another satellite.
     """
 
     pair: Pair

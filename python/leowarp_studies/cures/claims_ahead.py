@@ -111,8 +111,8 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Count the late packets with short queues, at changes of the sender's satellite. The bound is the queue length
-    plus the packets sent within the delay difference of the paths.
+    """Count the late packets with short queues, at changes of the sender's satellite. The bound is the length of a full
+    queue, plus the packets that are sent in a certain time. This time is the delay difference of the paths.
 
     The bound also includes two further packets: one in transmission at the change, and one sent while the delay
         changes.

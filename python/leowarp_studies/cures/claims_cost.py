@@ -16,8 +16,8 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Measure the longest time that a packet is held at changes to a longer path, at saturation. The cures are `hold`
-    alone, and `hold` with `move`.
+    """Measure the longest time for which a packet is held. Only changes to a longer path at saturation count. The cures
+    are `hold` alone, and `hold` with `move`.
 
     Two conditions test the words "as long as the queue" of the claim. First, the median holding time is at least 10 ms,
     because all senders except BBR keep a standing queue. Second, every packet is held at most as long as a full queue
@@ -92,8 +92,8 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 
 # Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
-    """Count the bytes of signalling and of copies for each cure at saturation. Also count the packets that queues drop
-    in addition to the drops without a cure.
+    """Count the bytes of signalling and of copied packets for each cure at saturation. Also count the packets that
+    queues drop in addition to the drops without a cure.
 
     Returns
     -------

@@ -20,7 +20,7 @@ NINE_TENTHS = 0.9
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
     """Return the payload delivered by the oracle (`hold` with `move`) minus the payload delivered by a sender without a
-    cure, by TCP. Numbers are shares of the path's capacity in the 5 s after a change.
+    cure, by TCP. The difference is given as a share of the data that the path can carry in the 5 s after a change.
 
     Only changes to a longer path at saturation are evaluated.
 
@@ -65,8 +65,8 @@ def order_restores_classic(frames: Frames) -> Outcome:
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
 def notices_in_time(frames: Frames) -> Outcome:
-    """Return the share of spurious retransmissions that a notice avoids at saturation. There are three cases: the
-    notice is on time, the notice is 200 ms late, or half of the notices are lost.
+    """Return the share of spurious retransmissions that a notice avoids at saturation. The share is returned for three
+    cases: notices on time, notices 200 ms late, and a loss of half of the notices.
 
     The share is computed over all TCPs together, because it is undefined for a TCP without spurious retransmissions.
 

@@ -16,7 +16,7 @@ from leowarp_studies.cures.runs import SATURATED
 from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 
 Frames = Mapping[str, Any]
-"""The data sets of the study by name. A data set is missing if its runs failed or were not made."""
+"""A dict from name to data set of the study. A data set is missing if its runs failed or were not made."""
 
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8

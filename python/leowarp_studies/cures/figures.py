@@ -34,8 +34,8 @@ STYLES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 """The marker shape and colour of each series, which also differ in a grey print."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
-"""The labels of the two kinds of route changes. The key says whether the sender's satellite changes. On a saturated
-path, the queue is at the sender's own station."""
+"""The labels of the two kinds of route changes. The key says whether the sender's satellite changes. The two kinds
+differ, because on a saturated path the queue is at the sender's own station."""
 BESIDE = (NONE, *SHOWN)
 """The variants that are rows of the figures: first no cure, then each cure."""
 
@@ -65,8 +65,8 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw three values by TCP, at changes of the sender's satellite. The values are spurious retransmissions, payload
-    lost relative to the oracle, and the depth of the dip in goodput."""
+    """Draw three values by TCP, at changes of the sender's satellite. The values are spurious retransmissions, the
+    payload that is missing compared with the oracle, and the depth of the dip in goodput."""
     names = ev.present(frames, BESIDE)
     which = {"at_sender": True}
     quantities = (

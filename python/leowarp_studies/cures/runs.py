@@ -35,7 +35,7 @@ SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
 """The loads: the rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
-"""The value of the scenario's `rate` for each load."""
+"""The rate at which the transfer sends for each load, as written in the scenario's key `rate`."""
 
 CHANGES, LOADED_CHANGES = 5, 3
 """The number of changes per pair of cities and direction, at saturation and at lower loads. At saturation, there are 20

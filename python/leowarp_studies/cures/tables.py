@@ -15,8 +15,8 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""The TCPs whose late packets, and whose spurious retransmissions, are in the guide's table
-(docs/guides/route-changes.md)."""
+"""The guide's table (docs/guides/route-changes.md) has late packets for the first TCPs, and spurious retransmissions
+for the second ones."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
@@ -90,7 +90,8 @@ def guide(frames: Mapping[str, Any]) -> str:
 
 
 def hours() -> str:
-    """Return the number of path changes per hour, for the shortest path and for a path that is used until it breaks."""
+    """Return a table with the number of path changes per hour, for the shortest path and for a path that is used until
+    it breaks."""
     rows = []
     for margin, how in (("0 %", "shortest"), ("unlimited", "kept until it breaks")):
         for row in route_changes.per_hour(margin).itertuples():

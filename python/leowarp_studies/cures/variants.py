@@ -13,7 +13,7 @@ CONTROL, NETWORK, HOST = "control", "network", "host"
 references."""
 
 NEVER_S = 3600
-"""A route interval in s that is longer than any run, so that the initial path does not change."""
+"""A route interval in s that is longer than any run. With it, the initial path does not change."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Variant:
     name, label : str
         The name in runs and in figures.
     where : str
-        The place: `CONTROL`, `NETWORK` or `HOST`.
+        Where the variant acts: `CONTROL`, `NETWORK` or `HOST`.
     cures, routing, tcp : mapping
         The values of the scenario sections ``[cures]``, ``[routing]`` and ``[tcp]`` that the variant sets.
     links : mapping
@@ -35,7 +35,7 @@ class Variant:
     senders : mapping
         The congestion control that the variant uses instead of the TCP's own, by name of the TCP.
     tcps : tuple of str
-        The names of the TCPs with which the study runs the variant. Empty means all of `TCPS`.
+        The names of the TCPs with which the study runs the variant. An empty tuple means all of `TCPS`.
     why : str
         The description in one sentence.
     """
@@ -88,8 +88,8 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""The queues that remain short, so that a change leaves few packets behind. The queue disciplines have the kernel's
-default parameters."""
+"""The queues that are kept short. A change then leaves few packets behind in the old queue. The queue disciplines have
+the kernel's default parameters."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
 """The shortest queue only shows a trend, so it runs with only two TCPs, which limits the cost of the study."""
 

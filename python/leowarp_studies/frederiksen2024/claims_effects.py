@@ -219,8 +219,8 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 
 # Implements claim 1.29 of frederiksen2024 (section II).
 def events_are_frequent(sample: Sample) -> Outcome:
-    """Count the changes per minute that make packets late, and their share of all changes, for each scenario with
-    CUBIC.
+    """For each scenario with CUBIC, count the route changes per minute that make packets late, and compute their share
+    of all changes.
 
     Two conditions define "frequent". At least once in two minutes (four updates of the routes), a route change must
     make packets late. At least a quarter of all changes must make packets late. When the thresholds were chosen, the

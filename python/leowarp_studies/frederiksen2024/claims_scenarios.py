@@ -84,7 +84,8 @@ def cape_most_stable(sample: Sample) -> Outcome:
 
 # Implements claim 1.14 of frederiksen2024 (figure 9b).
 def cape_no_variation(sample: Sample) -> Outcome:
-    """Return the share of low 50 ms bins of goodput on Aalborg - Cape Town. The limits are 90 % and 50 % of the median.
+    """Return the share of 50 ms bins with low goodput on Aalborg - Cape Town. The limits are 90 % and 50 % of the
+    median.
 
     Goodput is measured at both ends, because a lost packet stops in-order delivery and acknowledgements for different
     times.
@@ -113,8 +114,8 @@ def significant_drops(sample: Sample) -> Outcome:
     """Return the share of the 50 ms bins below half the median, with 18 and with 9 planes, at both ends.
 
     The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if a bin is below
-    half of the median. Two further shares are only listed: bins below 90 % of the median, and bins below half the
-    median on the unchanging path.
+    half of the median. Two further shares are only listed. One counts bins below 90 % of the median, the other bins
+    below half the median on the unchanging path.
 
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the baseline: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute (1.21).
 
-Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes the test of each claim.
-Distributions are weighted by time. A socket sample is valid until the next sample (`metrics.weighted_quantile`). The
-first 10 s of a run are never evaluated (`evidence.SKIP_NS`).
+Each function takes a sample, which is a dict from name to run, and returns an `Outcome`. `CLAIMS` describes the test of
+each claim. Distributions are weighted by time. A socket sample is valid until the next sample
+(`metrics.weighted_quantile`). The first 10 s of a run are never evaluated (`evidence.SKIP_NS`).
 """
 
 from __future__ import annotations

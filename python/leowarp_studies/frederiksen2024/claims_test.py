@@ -132,7 +132,7 @@ AS_THE_STUDY_SAYS = {
 
 
 def row_of(number, changes=None):
-    """Check a claim with runs as the study describes them, some of which are modified by `changes`."""
+    """Check a claim with runs as the study describes them. `changes` modifies some of the runs."""
     (claim,) = (claim for claim in CLAIMS if claim.number == number)
     changes = changes or {}
     sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}

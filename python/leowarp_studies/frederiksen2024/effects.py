@@ -43,7 +43,7 @@ def sending_falls_after(run: Run, instants_ns: Any) -> int:
 
 
 def isls_by_kind(run: Run) -> tuple[float, float]:
-    """Return the number of ISLs on the main flow's path (within a plane, between planes), as means over time.
+    """Return the mean number of ISLs on the main flow's path over time: within a plane, and between planes.
 
     The name of a satellite in a Walker constellation contains its plane and slot: `s-03-12`.
 
@@ -70,8 +70,8 @@ def isls_by_kind(run: Run) -> tuple[float, float]:
 def in_flight_pkts(run: Run, instants_ns: Any) -> float:
     """Return the median number of packets in flight just before some instants, or nan without instants.
 
-    A packet in flight is sent but not acknowledged (neither cumulatively nor by SACK), at the sender's last sample
-    before the instant.
+    A packet is in flight if it was sent but not acknowledged, neither cumulatively nor by SACK. The sender's last
+    sample before each instant is used.
     """
     samples = run.tables.of_flow("sockets", run.main_flow)
     t_ns = samples["t_ns"].to_numpy(dtype="int64")

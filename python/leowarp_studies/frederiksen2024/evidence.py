@@ -148,8 +148,8 @@ def counters_text(run: Run) -> str:
 
 
 def full_queue_ratio(run: Run, share_of_limit: float) -> float:
-    """Return the share of time in which at least one queue of the current path is filled to a share of its limit. The
-    first 10 s are left out.
+    """Return the share of time in which at least one queue on the current path is filled to at least a share of its
+    limit. The first 10 s are left out.
 
     share_of_limit: The share from 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to
         a number of full packets.
@@ -318,8 +318,8 @@ def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
 
 
 def repair_delays_ns(run: Run) -> np.ndarray:
-    """Return the repair time in ns of each lost data packet. A repair lasts from the packet's sending to the first
-    retransmission of its first byte.
+    """Return the repair time in ns of each lost data packet. The repair time is the time from the packet's sending to
+    the first retransmission of its first byte.
 
     The packet records (`drop_cause`) show which packets were really lost, whatever the sender assumed. Losses without a
     repair by the end of the run are left out.
@@ -338,7 +338,7 @@ def repair_delays_ns(run: Run) -> np.ndarray:
 
 
 def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
-    """Return BBR's highest bandwidth estimate before and after each change of `disturbed`.
+    """Return BBR's highest bandwidth estimate before and after each route change. `disturbed` selects the changes.
 
     span_ns: The length of the time before a change, and of the time after it, in which estimates are read.
     Returns: `before_bps` and `after_bps` (of payload) for each change that has samples before and after it.

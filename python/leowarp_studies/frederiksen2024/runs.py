@@ -50,7 +50,7 @@ CORE = (
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
-"""The scenario keys of the control: the path and its delays at the first instant remain, so that no route changes."""
+"""The scenario keys of the control. The path and its delays stay as at the first instant, so no route changes."""
 # A control is a fifth as long as a run, which is enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
@@ -90,8 +90,8 @@ class Condition:
     set: The scenario keys that are added to the keys of each run.
     example: The scenario that replaces the three example scenarios. With this scenario, the keys `TO_NINE_PLANES` and
         `TO_CAPE_TOWN` set the second and third path.
-    controls_of: The key of the condition that provides the controls: its runs without route changes. Another
-        condition's controls have the same queues and the same TCP, but a path whose delay differs by some ms. None
+    controls_of: The key of the condition that provides the controls: its runs without route changes. If this is another
+        condition, its controls have the same queues and the same TCP, but a path whose delay differs by some ms. None
         means that the condition has no controls, and claims that need controls are not checked.
     is_stack: True for the three conditions that combine TCP and links, under which every claim is checked.
     has_ordered: True if its three algorithms are also run over a network that keeps the order (`ORDERED`).
@@ -184,7 +184,8 @@ CONDITIONS = (
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
-"""The sysctls of the raised threshold: 300 duplicate ACKs, which is also the limit of Linux's own adaptation."""
+"""The sysctls that raise the threshold to 300 duplicate ACKs. Linux itself adapts the threshold up to the same
+limit."""
 RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
 """The settings `RAISED` as single scenario keys, which are added to the sysctls of the scenario `CLASSIC`."""
 

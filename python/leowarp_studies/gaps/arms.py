@@ -66,8 +66,8 @@ START_S = (0, 1, 2, 3, 4)
 """The time in s at which the transfer starts. There is one time per sample. A congestion window grows and shrinks in
 cycles of some seconds. The start times differ, so that changes meet different points of the cycle."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
-"""The time in s from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may
-fall between two bursts."""
+"""For each sample, the time in s from the start of a page load to the change. A page is sent in bursts, so a gap of 40
+ms may fall between two bursts."""
 DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
 
 FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"
@@ -76,7 +76,7 @@ LASER_PLAIN = "laser-at-once"
 LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
 DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
 CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
-"""The families of arms. Each family has a control, and the changes at which its runs are made."""
+"""The families of arms. Each family has a control, and a set of changes at which its runs are made."""
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,8 @@ def queue_left_behind(sample: Sample) -> Outcome:
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
     """Compare two kinds of harm: what a gap adds to a change, and what a change adds to a path without changes. The
-    gap's extra harm compares changes with and without a gap. The change's extra harm compares a change without a gap
-    with no change."""
+    gap's extra harm compares changes with and without a gap. The extra harm of the change is the difference between
+    runs with a change without a gap and runs without a change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -188,7 +188,8 @@ def waiting_costs_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """Judge the extra harm of a laser that is used before it is pointed, with lost and with buffered packets."""
+    """Judge the extra harm of using a laser before it is pointed. In one arm, packets are then lost, and in the other
+    buffered."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
     parts |= {f"{name}, buffered": less for name, less in _less(buffered, lost)}

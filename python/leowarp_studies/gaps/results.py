@@ -17,8 +17,8 @@ PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
 """The measures of the loads, with their units. A larger value is worse. For a transfer, the measure is the time that
-its missing data would take at the link's rate. Missing data are the data that this rate would have delivered since the
-transfer's start, minus the delivered data. Delivered data are those that the SACK-aware goodput of the sender's socket
+its missing data would take at the link's rate. The missing data are what the link would have delivered since the
+transfer's start, minus what was delivered. Delivered data are those that the SACK-aware goodput of the sender's socket
 counts. In-order goodput is not used, because a packet missing at the end of a run would make all later data count as
 missing. A call has three measures: the delay of the slowest frame, the number of frames that never arrived completely,
 and the time in freezes. For a page load, the measure is the load time."""

@@ -67,7 +67,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Return the traces of one variant at a preset. All variants have the same path capacity and reconfigurations."""
+    """Return the traces of one variant at a preset. Path capacity and reconfigurations are the same for all
+    variants."""
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
             return list(traces)
@@ -91,7 +92,7 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """Return numbers about the recovery of windows after cuts, by name. `cuts` is the number of cuts per session.
+    """Return a dict of numbers about the recovery of windows after cuts. `cuts` is the number of cuts per session.
     `grown_ratio` is the share of cuts after which the window recovered before the next cut or the end. `grown_p50_s` is
     the median time that these windows took to recover. `apart_p50_s` is the median time between cuts, and
     `after_p50_pkts` the median window after a cut.
@@ -249,8 +250,8 @@ def label(variant: str) -> str:
 def slot_means_bps(
     trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
 ) -> list[tuple[float, float]]:
-    """Return mean values in the first and in the second half of each slot. The settling time at the beginning of the
-    slot is left out. The first slot begins at 0.
+    """For each slot, return the mean of the values in its first half and the mean in its second half. The settling time
+    at the beginning of the slot is left out. The first slot begins at 0.
 
     A slot is left out if it has less than 6 s after the settling time.
 
@@ -311,7 +312,7 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
     """Return the difference between two variants, paired by seed, as a median over seeds.
 
-    A count may be 0, and a ratio to 0 is undefined, so counts need a difference.
+    The variants are compared by differences, because a count may be 0, and a ratio to 0 is undefined.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)
@@ -319,6 +320,6 @@ def difference(frames: Frames, one: str, other: str, column: str, preset: str = 
 
 
 def _counted(counts: Mapping[str, float]) -> str:
-    """Return a text with the counts by kind of loss. Kinds with a count of 0 are left out."""
+    """Return a text with the number of losses of each kind. Kinds with a count of 0 are left out."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

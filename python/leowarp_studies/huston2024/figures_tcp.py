@@ -31,7 +31,7 @@ _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
-    """Draw goodput and capacity over time, and below them the window with the losses that cut it.
+    """Draw goodput and capacity over time, and below them the congestion window with the losses that reduced it.
 
     frames: The data sets. `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
     Raises TraceError if the data set has no session of this variant and preset.

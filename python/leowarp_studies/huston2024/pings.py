@@ -112,8 +112,8 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
 
 
 def found_schedule(pings: Pings) -> Schedule | None:
-    """Return the period and phase of the reconfigurations, from round-trip times and losses, as `leowarp timeline
-    describe` finds them. None means that the pings show no period.
+    """Find the period and phase of the reconfigurations in round-trip times and losses, as `leowarp timeline describe`
+    does. None means that the pings show no period.
     """
     measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
     return describe(measurement).schedule

@@ -29,7 +29,7 @@ STILL = {
     "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
     "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
 }
-"""The properties of the path that can be constant, each with the scenario keys that make it constant."""
+"""A dict from each property of the path to the scenario keys that make it constant."""
 _VARIES: dict[str, Any] = {
     "access.capacity_spread": "20 %", "access.wander": "8 %", "access.modulation": "12 %",
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",

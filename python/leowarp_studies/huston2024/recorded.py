@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study's sessions over a replay of a recorded dish instead of over the profile.
 
-The recording is divided into windows, each as long as a session of the study. Windows of the recording replace seeds:
-within a window, all variants meet the same part of the recording.
+The recording is divided into windows, each as long as a session of the study. The study uses different windows instead
+of different seeds. Within a window, all variants meet the same part of the recording.
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ QUICK_STEP = 24
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
-"""The duration in s per direction of a capacity test, and the numbers of the flows that are its connections."""
+"""The duration in s of a capacity test in each direction, and the numbers of the flows that are the test's
+connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
 """The tested values of isolated loss per direction. The profile's isolated loss is 0.01 % at peak and 0.001 % off-peak.

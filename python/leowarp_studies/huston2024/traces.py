@@ -34,7 +34,8 @@ QUEUE, LOSS = 1, 2
 
 KINDS = ("queue", "handover", "isolated", "other")
 """The kinds of loss. The first three are a loss at a full queue (or by the AQM), on the link near a reconfiguration,
-and on the link at another time. The kind "other" means a link that was down, or an unknown place."""
+and on the link at another time. The kind "other" means that a link was down, or that it is unknown where the packet was
+lost."""
 
 NO_LOSS = "none"
 """The kind of a cut without a loss before it. An ECN mark caused the cut, or HyStart ended slow start."""
@@ -289,8 +290,8 @@ def cuts(
     slow-start threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start.
     In addition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, before the
     threshold changes again. This condition excludes repairs by `cubic_handover`, which does not reduce its window and
-    later restores the old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a
-    reaction to a mark instead of a loss.
+    later restores the old threshold. Two cuts count as one if they are less than two samples apart. A cut in the state
+    `CA_CWR` is a reaction to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: The result of `losses`.
@@ -333,7 +334,8 @@ def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_p
     """Return the time from a cut to the first sample at which the window has its previous size again. The time is nan
     if the next cut comes first.
 
-    The search begins at the window's minimum, because the window may fall only after the sample of the cut.
+    The search for the recovery begins at the window's minimum, because the window may fall only after the sample of the
+    cut.
     """
     later = cwnd_pkts[place:until]
     if len(later) == 0 or np.isnan(later).all():

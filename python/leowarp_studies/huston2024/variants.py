@@ -37,8 +37,8 @@ class Variant:
 
 
 def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
-    """Return the scenario keys that turn on active queue management in both directions. For ECN, the link must mark
-    packets, and the hosts must negotiate ECN."""
+    """Return the scenario keys that turn on active queue management in both directions. With ECN, the keys let the link
+    mark packets and the hosts negotiate ECN."""
     return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}
 
 

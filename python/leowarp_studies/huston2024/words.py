@@ -32,8 +32,8 @@ def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: st
 
 
 def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
-    """Return the numbers of losses, cuts and recoveries for `claims.json`, in sessions whose traces are stored. The
-    result is empty without traces."""
+    """Return the numbers of losses, cuts and recoveries for `claims.json`, in sessions whose traces are stored. If no
+    traces are stored, the result is empty."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return {}

@@ -79,7 +79,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Judge the share of the data that a sender gets beside a CUBIC flow of the kernel. The share is averaged over the
+    """Judge which share of the data a sender gets beside a CUBIC flow of the kernel. The share is averaged over the
     paths.
 
     Returns: Numbers: `share_ratio` by sender.

@@ -92,7 +92,7 @@ def http2_is_faster_than_http1(frames: Frames) -> Outcome:
 
 # Implements claim 6.15 of programs (RFC 9001: the handshake of one round trip includes TLS).
 def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
-    """Compare the median page load times of HTTP/3 and of HTTP/2 with CUBIC, on paths that do not change.
+    """Compare the median page load times of HTTP/3 with those of HTTP/2 over CUBIC. The paths do not change.
 
     Returns: Numbers: `load_ns` by path, protocol and stack.
     """

@@ -49,7 +49,8 @@ def median(frames: Frames, group: str, sender: str, column: str, condition: str 
 
 
 def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, unit: str = "") -> str:
-    """Return a text such as `quinn 3 %, quic-go 4 %`, by sender. A missing value reads "unknown"."""
+    """Return a text such as `quinn 3 %, quic-go 4 %`, by sender. If a sender's value is missing, the text says
+    "unknown"."""
     return ", ".join(
         f"{BY_NAME[name].label} " + (f"{value * scale:.{digits}f}{unit}" if value == value else "unknown")
         for name, value in values.items()
@@ -64,7 +65,7 @@ def not_so(parts: Mapping[str, bool]) -> str:
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """Return the outcome of a claim, from the truth of its parts by sender.
+    """Return the outcome of a claim. `parts` says for each sender whether its part of the claim is true.
 
     is_known: True if the data that the claim needs exist. The verdict is "cannot be told" without these data, or if
         `parts` is empty.

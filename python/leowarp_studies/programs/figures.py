@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the study: goodput by sender and path, spurious declarations of loss, and single packets at a
-change."""
+"""The figures of the study. They show goodput by sender and path, spurious declarations of loss, and single packets at
+a change."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ QUEUE_PKTS = 150
 bytes (92 ms x 20 Mbit/s)."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
-"""The queue for the rate of `STARLINK_RATE`. The maximum waiting time is the same as in the profile, with 250 Mbit/s
-and a queue of 5000 packets."""
+"""The queue for the rate of `STARLINK_RATE`. A packet waits at most as long as in the profile, which has 250 Mbit/s and
+a queue of 5000 packets."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
 """The time in s of the first reconfiguration on the profile's clock."""
@@ -152,7 +152,7 @@ def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
 
 
 def _together(ones: Sequence[One]) -> dict[str, Any]:
-    """Return the keys that vary together from run to run, with their values in all runs."""
+    """Return the keys that change together from run to run, each with a list of its values in all runs."""
     return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
 
 

@@ -104,5 +104,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same values by the sender's label instead of its name."""
+    """Return the same dict with the senders' labels as keys instead of their names."""
     return {BY_NAME[name].label: value for name, value in names.items()}

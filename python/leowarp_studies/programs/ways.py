@@ -49,8 +49,8 @@ LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioq
 """The names of the entries of `WAYS` that are used for page loads."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
 """The names of the entries of `WAYS` that DASH players use. A player fetches one segment at a time over one connection.
-HTTP/2 is left out, because it then behaves like HTTP/1.1. ngtcp2 is left out because its server cannot serve the
-manifest of a live stream."""
+HTTP/2 is left out, because without parallel requests it behaves like HTTP/1.1. ngtcp2 is left out, because its server
+cannot serve the manifest of a live stream."""
 
 
 @dataclass(frozen=True)

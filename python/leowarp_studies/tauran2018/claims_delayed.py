@@ -38,7 +38,7 @@ SIGNS = {
 speed can be compared."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""The columns that rise with delayed ACKs according to claim 4.11. All other columns fall according to the claim."""
+"""The columns that rise with delayed ACKs according to claim 4.11. According to the claim, all other columns fall."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
@@ -199,8 +199,8 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """Return the time until the window reaches 500 packets with delayed ACKs, divided by the time without them. The
-    runs have one flow over a path without loss.
+    """Measure the time until the window reaches 500 packets. Return the time with delayed ACKs, divided by the time
+    without. The runs have one flow over a path without loss.
 
     Returns: Numbers: `<name>_ratio`. The ratio is 1.2 if the window needs 20 % longer with delayed ACKs, and infinite
         if the window never reaches 500 packets.
@@ -275,8 +275,8 @@ def retransmissions(frames: Frames) -> Outcome:
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """Return the share of pairs whose second segment came `WAIT_MS` or more after the first, with resequencing. A pair
-    is two segments that one ACK acknowledges.
+    """Return the share of pairs in which the second segment came `WAIT_MS` or more after the first. Only sessions with
+    resequencing count. A pair is two segments that one ACK acknowledges.
 
     The receiver does not wait longer than 40 ms for a second segment (TCP_DELACK_MIN).
 

@@ -26,8 +26,8 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Return, for each SNR, the share of packets that the link loses after all HARQ retransmissions.
 
-    The share is computed over TCP's packets. The share of lost codewords differs, because TCP sends few packets while
-    the channel is bad, and is only listed.
+    The share is computed over TCP's packets. The share of lost codewords is only listed. It differs from the packets'
+    share, because TCP sends few packets while the channel is bad.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), and `codewords_ratio` for each SNR.
     """

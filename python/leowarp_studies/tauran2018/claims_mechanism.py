@@ -62,10 +62,11 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 
 # Implements claim 4.14 of tauran2018 (text).
 def cubic_grows_more_often(frames: Frames) -> Outcome:
-    """Return CUBIC's share of time in slow start or recovery minus NewReno's share, with delayed ACKs and without
-    resequencing.
+    """Return CUBIC's share of time in slow start or recovery minus NewReno's share. All sessions have delayed ACKs and
+    no resequencing.
 
-    The study infers this share from retransmissions (its table 1). leowarp reads the share from the sender's socket.
+    The study estimates this share from the retransmissions in its table 1. leowarp reads the share from the sender's
+    socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """

@@ -24,7 +24,7 @@ AGGRESSIVE = ("cubic", "hybla")
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
     """Compare how delayed ACKs change the goodput of the algorithms, without resequencing. The result is NewReno's
-    change minus the change of each other algorithm, paired by SNR and seed.
+    change minus the change of each other algorithm with the same SNR and seed.
 
     Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus the other
         algorithm's change).

@@ -42,7 +42,7 @@ def sessions(
 ) -> pd.DataFrame:
     """Return the rows of the study's own sessions: one row per SNR and seed.
 
-    delayed_ack, snr_db: The filters. None does not restrict the rows.
+    delayed_ack, snr_db: The filters. If a filter is None, it removes no rows.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -83,7 +83,7 @@ def curve(
 def effect(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> Middle:
-    """Return the median of the relative change of a column that delayed ACKs cause (see `EFFECT_TEXT`). Only SNRs from
+    """Return the median relative change that delayed ACKs cause in a column (see `EFFECT_TEXT`). Only SNRs from
     `from_db` on are used."""
     return middle(effects(frames, column, congestion_control, resequencing=resequencing, from_db=from_db)["change"])
 

@@ -77,7 +77,7 @@ def _grid(
     frames: Mapping[str, Any], rules: Rules, rows: Sequence[Row], algorithms: Sequence[str], *, resequencing: bool,
     height_in: float,
 ) -> Figure:  # fmt: skip
-    """Draw one row of panels per quantity and one column per congestion control."""
+    """Draw panels with a row for each quantity and a column for each congestion control."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
     drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order, rules.counted))
     panels = drawn.subplots(len(rows), len(algorithms), sharex=True, squeeze=False)

@@ -44,7 +44,7 @@ CLAIM_FRAMES = {
     "traces": ("first",),
     "timers": ("first", "main"),
 }
-"""The data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""For each data set that a claim names in `Claim.runs`, the groups of runs from which it is built."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -136,8 +136,8 @@ def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
     """Return further samples. In each of them, one setting of the sessions differs from the study's own sessions. Each
     sample has data sets only for claims whose runs are in the sample.
 
-    The sample without the minimum of the RTO serves claim 4.11 only. The sample in which link retransmissions use
-    capacity serves all claims that need no data except sessions.
+    The sample without the minimum of the RTO serves claim 4.11 only. In another sample, link retransmissions use
+    capacity. This sample serves all claims that need only sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:

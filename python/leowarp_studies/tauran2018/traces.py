@@ -66,7 +66,8 @@ class Trace:
 
     @property
     def growing_ratio(self) -> float:
-        """Return the share of the samples in slow start or in recovery (including recovery after a timeout)."""
+        """Return the share of samples at which the sender was in slow start or in recovery (including recovery after a
+        timeout)."""
         # A sender is in slow start if its window is below its threshold, or if it has no threshold.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
         return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reason why delayed ACKs slow the growth of some windows: some windows grow with each ACK, others with each
+"""The reason why delayed ACKs slow the growth of only some windows. Some windows grow with each ACK, others with each
 acknowledged segment."""
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 
 def growth_text(frames: Frames) -> str:
-    """Return a text about the growth of the window, per ACK and per acknowledged segment."""
+    """Return a text about how much the window grows per ACK, and per acknowledged segment."""
     texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))

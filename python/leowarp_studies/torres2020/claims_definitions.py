@@ -31,9 +31,9 @@ STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
 def sums_of_density(frames: Frames) -> Outcome:
     """Test equations (3) and (4) in packets: each packet has exactly one displacement, and the displacements sum to 0.
 
-    A normalised sum is always 1, so equation (3) is tested with counts. The number of packets in RD plus the number
-    beyond the threshold must equal the number of packets that arrived. If no packet is beyond the threshold, the mean
-    in equation (4) must be exactly 0.
+    The sum of normalised values is always 1, so equation (3) is tested with counts. The number of packets in RD plus
+    the number beyond the threshold must equal the number of packets that arrived. If no packet is beyond the threshold,
+    the mean in equation (4) must be exactly 0.
 
     Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
         the received packets), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
@@ -78,8 +78,8 @@ def percentages_mislead(frames: Frames) -> Outcome:
     """Describe the study's two sequences by percentages with two definitions of "out of order", and by MD and E_r.
 
     A packet is "late" if it arrives after a packet that was sent later (RFC 4737). A packet is "involved" if it
-    overtook another packet, or was overtaken by one. A third definition is the study's own displacement (equation 1),
-    by which packet 4 of the second sequence is in place.
+    overtook another packet, or was overtaken by one. A third definition uses the study's own displacement (equation 1).
+    With it, packet 4 of the second sequence is not displaced.
 
     Returns: Numbers, each with one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
         `mean_displacement_pkts`, `entropy_nats`.

@@ -221,13 +221,13 @@ def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_
 
 
 def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -> float:
-    """Return the largest jitter at which the order is violated."""
+    """Return the largest jitter at which the distributions are not in the expected order."""
     index = jittered.index if order_from_ms is None else jittered.index[jittered.index < order_from_ms]
     return float(index[-1])
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
-    """Return the E_r of each distribution at this jitter, from the simulation, as a text that explains a verdict."""
+    """Return a text with the E_r of each distribution at this jitter, as computed by the simulation."""
     return f"at {jitter_ms:g} ms " + ", ".join(
         f"{name} {ev.simulated_entropy(name, jitter_ms):.4f}" for name in ENTROPY_ORDER
     )

@@ -39,8 +39,7 @@ SMALL_MS, LARGER_MS = 0.075, 1.0
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """Test the distance on each axis between the points at which the algorithms collapse, with normal jitter (see
-    `_separation`)."""
+    """For normal jitter, test how far apart the algorithms collapse on each axis (see `_separation`)."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
@@ -95,7 +94,8 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 
 # Implements claim 2.15 of torres2020 (section IV).
 def entropy_early(frames: Frames) -> Outcome:
-    """Test E_r and MD at a small jitter, as shares of their values at the largest jitter, for each distribution.
+    """For each distribution, divide E_r and MD at a small jitter by their values at the largest jitter, and test these
+    shares.
 
     Returns: Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
     """
@@ -175,8 +175,8 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """Test whether each curve that collapses rises again. Also measure over which share of each axis the curve falls
     from 90 % to 50 %.
 
-    The curves are bic for each distribution, and the other algorithms for the normal distribution. A rise of less than
-    5 % of the undisturbed throughput is ignored.
+    For BIC, the curves of all distributions are tested. For the other algorithms, only the curve of the normal
+    distribution is tested. A rise of less than 5 % of the undisturbed throughput is ignored.
     """
     lines = {key: line for key, line in lines.items() if key[1] == "bic" or key[0] == "normal"}
     texts, rises, widths = [], {}, {}

@@ -16,7 +16,7 @@ from leowarp_studies.torres2020.runs import PROFILES
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 WELL, COLLAPSED = 0.9, 0.5
-"""The shares of the undisturbed throughput: the study's "above 90 %", and one half for a collapse."""
+"""The shares of the throughput without jitter: "above 90 %" in the study, and one half as the limit of a collapse."""
 
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 """The algorithms in the study's figure 8."""
@@ -40,7 +40,7 @@ def collapse_against_entropy(frames: Frames) -> Outcome:
 
 # Implements claim 2.7 of torres2020 (figure 8).
 def four_algorithms(frames: Frames) -> Outcome:
-    """Test the E_r up to which each of the four algorithms keeps its throughput with normal jitter (see
+    """For each of the four algorithms with normal jitter, test up to which E_r it keeps its throughput (see
     `_collapse_by_algorithm`)."""
     return as_measured(frames, _collapse_by_algorithm, ("normal",), FIGURE_8)
 
@@ -166,8 +166,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
     """Test the study's E_r of the collapse for each algorithm. It must lie between the last point with at least 90 % of
     the throughput and the first point below 90 %.
 
-    leowarp simulates only some jitters, so the collapse is somewhere between the two points. The tolerance for the
-    study's value is 0.3 on either side.
+    Because leowarp simulates only some jitters, throughput collapses somewhere between the two points. The tolerance
+    for the study's value is 0.3 on either side.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
@@ -214,7 +214,8 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _fall_text(line: pd.DataFrame) -> str:
-    """Return a text with the range in which a curve keeps its throughput, and the point at which it is below half."""
+    """Return a text with two results for a curve: up to which point it keeps its throughput, and where it falls below
+    half."""
     well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
     where = f"{well['jitter_ms']:g} ms (E_r {well['entropy_nats']:.2f}, MD {well['mean_displacement_pkts']:.1f})"
     if ev.first_below(line, WELL) is None:
@@ -256,7 +257,7 @@ def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> s
 
 
 def _falls(lines: Lines) -> str:
-    """Return a text with the jitters at which each curve falls below 90 % and below 50 %."""
+    """Return a text that states for each curve the jitters at which it falls below 90 % and below 50 %."""
     # A curve is named by the property that differs between the curves: the algorithm in claim 2.7, and the distribution
     # in other claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1

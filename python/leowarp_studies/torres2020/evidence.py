@@ -180,7 +180,7 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 
 
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
-    """Return the median of a column over seeds with normal jitter, or nan if the runs lack the column.
+    """Return the median of a column over all seeds, for normal jitter. The result is nan if the runs lack the column.
 
     mechanisms: The table from `results.transfers`. It must contain the runs with several TCPs.
     column: A name in `results.MORE_COLUMNS`.
@@ -195,8 +195,8 @@ def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, j
 
 
 def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
-    """Return a text with the reactions of the sender's loss detection in a transfer with normal jitter, as medians over
-    seeds."""
+    """Return a text about how the sender's loss detection reacted in a transfer with normal jitter. The numbers are
+    medians over seeds."""
 
     def median(column: str) -> str:
         value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)

@@ -39,7 +39,7 @@ DOTS = ("o", "s", "^", "D", "v", "P")
 
 @dataclass(frozen=True)
 class Rules:
-    """The facts about the runs, for the text below figures: the kernel, and the number of seeds."""
+    """The facts about the runs that are in the text below figures: the kernel, and the number of seeds."""
 
     kernel: str
     seeds: int

@@ -132,8 +132,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return one sample for each TCP other than the study's own. The samples serve the claims about TCP, and have fewer
-    jitters."""
+    """Return one sample for each TCP other than the study's own. These samples have fewer jitters, and serve the claims
+    about TCP."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]
@@ -215,7 +215,8 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""The columns of the table of mechanisms: for each heading, the column of the data set and a factor for its values."""
+"""The columns of the table of mechanisms. Each heading has a column of the data set, and a factor for the column's
+values."""
 
 
 def _data_section() -> str:

@@ -157,7 +157,7 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
     """Return the RD and the delays of a probe's whole run, and the delays of the same probe without the shaper.
 
-    shaped, unshaped: Two runs with the same seed. In the second, no shaper follows netem.
+    shaped, unshaped: Two runs with the same seed. In the run `unshaped`, netem is not followed by a shaper.
     """
     rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")

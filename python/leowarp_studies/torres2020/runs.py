@@ -73,7 +73,7 @@ SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
 """The rates of the path. If the rate is `UNSHAPED`, only netem delays packets."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
-"""The names of TCPs, which differ in how they distinguish loss from reordering (see `PROFILE_TEXT`). The study's own
+"""The names of TCPs. Each distinguishes loss from reordering in its own way (see `PROFILE_TEXT`). The study's own
 transfers use the TCP `linux`."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
 """The TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""

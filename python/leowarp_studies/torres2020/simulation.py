@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulation of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
-Packet k leaves at k / R and has an independent delay. Packets arrive in the order of sending time plus delay. The
-metrics are computed slowly, in exactly the steps of RFC 5236. The simulation is the reference for jitters at which mean
-displacement has no closed form. Below about 0.6 ms, packets are displaced by few whole places. Above about 4 ms, tails
-exceed the threshold.
+Packet k leaves at k / R and has an independent delay. A packet arrives at its sending time plus its delay, and may
+overtake others. The metrics are computed slowly, in exactly the steps of RFC 5236. The simulation is the reference for
+jitters at which mean displacement has no closed form. Below about 0.6 ms, packets are displaced by few whole places.
+Above about 4 ms, tails exceed the threshold.
 
 The closed form is MD = R E|x|, where R is the packet rate, and x is a packet's delay minus the mean delay. A packet
 with this delay is overtaken by R x more packets than it overtakes. E|x| is sqrt(3)/2 times sigma for the uniform
@@ -183,8 +183,8 @@ def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tupl
 
 
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
-    """Return the displacements of the packets that do not count as lost. Each receive index is assigned with a
-    look-ahead of up to `threshold_pkts` arrivals.
+    """Return the displacements of the packets that do not count as lost. To assign a receive index, the function looks
+    ahead by up to `threshold_pkts` arrivals.
 
     The rule is RFC 5236, 7.1, with one exception. A late packet beyond the threshold advances the index, because its
     number has already been used as an index. By the RFC's text, it does not advance the index, and the index would be

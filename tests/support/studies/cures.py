@@ -77,8 +77,8 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
 
 
 def jittered() -> pd.DataFrame:
-    """Return rows in the form of `scalar.jittered`. The harm to TCP depends only on the share of packets that are
-    3-reordered."""
+    """Return rows in the form of `scalar.jittered`. In these rows, the harm to TCP depends only on the share of packets
+    that are 3-reordered."""
     jitters = [0, 75, 300, 600, 858, 1247, 1800, 3750, 7500, 10_000]
     rows = []
     for tcp, seed, (place, jitter_us) in itertools.product(("linux", "classic"), range(3), enumerate(jitters)):

@@ -71,8 +71,8 @@ def pings(
     seed: int, spacing_ns: int, *, seconds: int = 380, loses: range = range(0, 5), rise_ms: float = 40.0,
     jitter_ms: float = 10.05,
 ) -> Pings:  # fmt: skip
-    """Return echoes every `spacing_ns`. Reconfigurations occur every 15 s from 12 s on. Nothing passes for
-    `rise_ms` after each.
+    """Return echoes every `spacing_ns`. Reconfigurations occur every 15 s from 12 s on. For `rise_ms` after each
+    reconfiguration, no packets pass.
 
     `loses` selects reconfigurations, modulo seven, after which the first probe is lost. Within a slot, the round-trip
     time is the slot's base plus one of three values up to `jitter_ms`. Successive values differ by two thirds of
@@ -267,8 +267,8 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """Return traces of BBR by condition. BBR's estimate of the rate moves unless a condition keeps all quantities in
-    `moving` still.
+    """Return a dict from each condition to the traces of BBR. BBR's estimate of the rate moves unless a condition keeps
+    all quantities in `moving` still.
 
     `used_without_jitter`: The goodput without jitter, divided by the goodput with jitter.
     """

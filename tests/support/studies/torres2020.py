@@ -43,7 +43,7 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
 
 
 def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float]:
-    """Return a throughput that falls to half its value at the jitter `at_ms`."""
+    """Return a throughput as a function of jitter. At the jitter `at_ms`, it is half of its value without jitter."""
     return lambda jitter_ms: 1 / (1 + (jitter_ms / at_ms) ** steepness)
 
 

@@ -94,7 +94,7 @@ class InThisProcess:
 
 
 def result(place):
-    """Return the results of a run. The types of some columns differ between runs, so that the data set must sometimes
+    """Return the results of a run. Some columns have different types in different runs, so the data set must sometimes
     be rewritten."""
     flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
     return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}

@@ -10,8 +10,8 @@ in this file, or follows from these events:
   that were sent from 19.9745 s to 19.9995 s arrive after newer packets, with the extents 1, 3, 5 ... 51. From 20.08 s
   on, ten spurious retransmissions are sent, and ten DSACKs arrive.
 - 40 s: the flow switches to path 2, with a delay of 45 ms. Path 2 is longer than path 1, so no packet is late.
-- 50 s: three packets are dropped at a full queue. From 50.12 s on, the dropped packets are retransmitted, so these
-  retransmissions are not spurious.
+- 50 s: three packets are dropped at a full queue. From 50.12 s on, these packets are retransmitted. The retransmissions
+  are needed, so they do not count as spurious.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ def stations_of(plan: Plan) -> list[str]:
 
 
 def scopes() -> list[tuple[int, int, int, int]]:
-    """Return the scopes of reordering: the run, windows of 10 s, and from 1 s before to 3 s after each change."""
+    """Return the scopes of reordering: the run, windows of 10 s, and an interval around each change (1 s before to 3 s
+    after)."""
     borders = [0, *range(WINDOW_NS // 2, END_NS, WINDOW_NS), END_NS]
     windows = [(WINDOW, k, *span) for k, span in enumerate(itertools.pairwise(borders))]
     changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]

@@ -19,8 +19,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Sets time 0 to 10 s after boot. If building the network takes 9 s or longer after boot, time 0 is later by whole
-    /// seconds.
+    /// Sets time 0 to 10 s after boot. If the network is not built 9 s after boot, time 0 is later by whole seconds.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
         const STEP_NS: i64 = 1_000_000_000;

@@ -31,7 +31,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Returns the error of the last system call. `attempt` is the call's purpose.
+    /// Returns the error of the last system call. `attempt` says what the call was for.
     pub fn last_os(attempt: impl Into<String>) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::last_os_error() }
     }

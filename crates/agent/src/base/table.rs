@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files in the output directory, which is the agent's working directory. If the host's disk is full, only `write`
-//! fails, not `close` (hostfs). The agent checks each `write` for this reason, and writes all data before `close`.
+//! fails, not `close` (hostfs). The agent therefore checks each `write`, and writes all data before `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};

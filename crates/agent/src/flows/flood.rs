@@ -90,7 +90,7 @@ impl Flood {
 }
 
 impl Sender {
-    /// Sends requests until the flood is over. Returns the time of its end.
+    /// Sends requests until the flood is over. Returns the time at which the flood ended.
     fn run(mut self, clock: Clock, ending: &Ending) -> Result<i64> {
         let timer = timer()?;
         while !clock.sleep_until(self.start_ns)? {}
@@ -151,8 +151,8 @@ impl Sender {
     }
 }
 
-/// Returns the flow of an answer, and the number of the answered request. With an IPv6 socket, `packet` has no IP
-/// header.
+/// Returns the flow of an answer, and the number of the answered request. If the socket is an IPv6 socket, `packet` has
+/// no IP header.
 fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
     let head_bytes = if is_ipv6 { 0 } else { 4 * usize::from(packet.first()? & 15) };
     let icmp = packet.get(head_bytes..)?;

@@ -20,7 +20,7 @@ const ECHO_IPV6: u8 = 128;
 /// pass. `ANSWERS` lets only the answer to an echo pass.
 const NOTHING: [u32; 8] = [u32::MAX; 8];
 const ANSWERS: u32 = !1;
-/// The mask that lets only type 129 pass, the answer to an echo.
+/// The mask that lets only the answer to an echo pass, which has type 129 in ICMPv6.
 const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
 /// A flow of probes that is ready to start.
@@ -45,7 +45,7 @@ pub struct Probe {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
     EveryNs(i64),
-    /// The bits per second, and the bits per packet.
+    /// The rate in bits per second, and the size of a packet in bits.
     Bits(u64, u64),
     PerSecond(f64),
 }

@@ -22,13 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The time from SIGTERM to SIGKILL for a program that does not end.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// The largest number of processes and threads of all programs. Above it, the run fails, because some program seems to
-/// fork without end. The agent itself has three threads per flow. Each process of the guest is also a process on the
-/// user's machine, whose kernel would refuse many more.
+/// The largest number of processes and threads of all programs. If there are more, the run fails, because some program
+/// seems to fork without end. The agent itself has three threads per flow. Each process of the guest is also a process
+/// on the user's machine, whose kernel would refuse many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-/// The virtual time between a program's end and the handling of its end. Meanwhile, the thread that reads the program's
+/// The virtual time from a program's end until the agent handles it. Meanwhile, the thread that reads the program's
 /// output can finish.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;

@@ -107,7 +107,7 @@ pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T
     }
 }
 
-/// Reads a struct from the beginning of `bytes`. All bits of missing bytes are set.
+/// Reads a struct from the beginning of `bytes`. If `bytes` is too short, all bits of the missing bytes are set.
 pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     let count = bytes.len().min(size_of::<T>());

@@ -38,7 +38,7 @@ const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// The number of bytes per read call. The second constant applies when the window can no longer grow.
+/// The number of bytes per read call. If the window can no longer grow, the second constant applies.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
 /// The interval at which an application with a rate limit writes. If sending one segment takes longer than the
@@ -275,7 +275,8 @@ pub fn prepare_payload(setup: &Setup) -> Result<()> {
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// Installs a handler for a signal. The handler does nothing. The signal only interrupts a system call.
+/// Installs a handler for a signal. The handler does nothing. The handler is only needed so that the signal interrupts
+/// a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing. SA_RESTART is not set, so interrupted system calls return.

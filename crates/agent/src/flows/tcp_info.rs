@@ -107,7 +107,7 @@ pub struct BbrInfo {
 // SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for BbrInfo {}
 
-/// The size of the fields up to Linux 5.4, which every supported kernel has.
+/// The size of the struct up to Linux 5.4. Every supported kernel has at least these fields.
 const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
 const ESTABLISHED: u8 = 1;
 
@@ -168,8 +168,8 @@ pub struct Infos {
     /// The sockets that the kernel was last told to report on.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// The ranges in `buffer` of the answers and of the content of /proc/leolink/links. Answers and content were read
-    /// at the end of a sleep, and are valid until virtual time advances.
+    /// Where `buffer` holds the answers and the content of /proc/leolink/links. Answers and content were read at the
+    /// end of a sleep, and are valid until virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
@@ -202,8 +202,8 @@ impl Infos {
     }
 
     /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call reads the reports on the sockets and
-    /// the state of all links. `links` returns this state of the links. Returns false if the call may not have slept.
-    /// The caller must sleep in this case.
+    /// the state of all links. The method `links` returns this state. Returns false if the call may not have slept. The
+    /// caller must sleep in this case.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -279,8 +279,7 @@ fn too_little(n: usize) -> Error {
     }
 }
 
-/// Returns the number of payload bytes that a socket has received in order. The end of the other side's stream counts
-/// as one byte.
+/// Returns the number of payload bytes that a socket has received in order. The other side's FIN counts as one byte.
 pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp live`: connections between programs on the user's machine, over TCP between two hosts of the guest. The
-//! guest carries the programs' data between its hosts. Virtual time follows real time, and the run records nothing.
+//! `leowarp live`: connects programs on the user's machine, by TCP between two hosts of the guest. The guest carries
+//! the programs' data between its hosts. Virtual time follows real time, and the run records nothing.
 //!
 //! `python/leowarp/guest/live/` is the host's half of this module.
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One end of a live connection in the guest: its socket, the data to write, and the host's credit in bytes.
 //!
-//! Host and guest buffer at most one window of data for each other. If the guest's socket accepts no more data, the
-//! host stops reading from the program. If an outside program stops reading, its data stay in the guest's socket.
+//! The host buffers at most one window of data for the guest, and the guest at most one for the host. If the guest's
+//! socket accepts no more data, the host stops reading from the program. If an outside program stops reading, its data
+//! stay in the guest's socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
@@ -35,7 +36,7 @@ pub struct Stream {
     is_last: bool,
     /// Whether the socket's sending side has been shut down.
     is_shut: bool,
-    /// Whether the other end's last byte has been read.
+    /// Whether the other end's stream has been read to its end.
     has_ended: bool,
     credit_bytes: u64,
     window_bytes: usize,

@@ -89,7 +89,8 @@ impl Network<'_> {
     }
 }
 
-/// Changes a notice so that the old direction's leolink can send it. The new direction's leolink may not exist yet.
+/// Changes a notice so that the leolink of the old direction can send it. The new direction's leolink may not exist
+/// yet.
 ///
 /// leolink uses the length of the node's present queue, and adds the delay of the sending direction, which is now the
 /// old one. The time on the new path is corrected for this difference in delay. All sums are modulo 2^64.

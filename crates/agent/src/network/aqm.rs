@@ -16,8 +16,8 @@ use leowarp_timeline::setup::{Queue, QueueKind};
 /// The limit that a queue gets if the scenario sets none.
 const UNLIMITED_PKTS: u32 = 1 << 30;
 /// The guest memory that one waiting frame of 1,514 bytes occupies. The kernel calls this memory truesize. cake,
-/// fq_codel and fq_pie count it. The value applies to a frame with a UDP datagram. A TCP segment, and any shorter
-/// packet, needs slightly less.
+/// fq_codel and fq_pie count it. The value applies to a frame with a UDP datagram. A frame with a TCP segment needs
+/// slightly less memory, and so does any shorter frame.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
@@ -236,7 +236,7 @@ const FQ_PRIOMAP: u16 = 16;
 
 /// Makes a host send its packets through the discipline `fq`. `fq` sends the packets of each socket at the socket's
 /// pacing rate, with any congestion control. `fq` drops no packet, so a capture contains all packets that leave the
-/// sockets. All packets have one class, because the tags of source routing do not select classes.
+/// sockets. All packets are in one class, so that the tags of source routing do not select classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);

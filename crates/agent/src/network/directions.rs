@@ -8,8 +8,8 @@ use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Queue, QueueKind, 
 use leowarp_timeline::tables;
 
 /// Returns whether one of leowarp's queueing disciplines models this direction. On a jittered wire, only the direction
-/// to the host is modelled, because a host's packets must leave immediately. The capture sees packets only after the
-/// host's queueing disciplines, and TCP counts packets that wait in them.
+/// to the host is modelled, because a host's packets must leave immediately. The capture would not see packets that
+/// wait in the host's queueing disciplines, but TCP would count them.
 pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };

@@ -195,7 +195,7 @@ pub enum Refused {
 pub struct Merge {
     /// The number of the marker, from 1.
     pub marker: u32,
-    /// The directions on which the old path (`from`) and the new path (`to`) enter the node.
+    /// The directions of links from which packets enter the node: on the old path (`from`) and on the new path (`to`).
     pub from: usize,
     pub to: usize,
     pub end_marker: EndMarker,

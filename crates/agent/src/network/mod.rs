@@ -88,7 +88,7 @@ pub struct Network<'a> {
     /// The settings of each direction that are sent at the end of this instant. None means nothing.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
-    /// The direction on which a node sends untagged packets to a host, by (node, host).
+    /// For each (node, host), the direction on which the node sends untagged packets to the host.
     routes: BTreeMap<(usize, usize), usize>,
     /// With source routing, the routes of each path. The key is (host, path number), and the value maps a node to the
     /// direction on which it sends. The routes of a path without a tag remain here until the path gets a tag again.
@@ -101,7 +101,7 @@ pub struct Network<'a> {
     touched: BTreeSet<usize>,
     /// If cures are on, the changes of the current instant.
     before: Before,
-    /// With cures, the numbers of end markers and notices so far.
+    /// The numbers of end markers and notices so far. Only cures send them.
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
@@ -238,7 +238,8 @@ impl<'a> Network<'a> {
         (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
     }
 
-    /// Applies all events of one instant. The clock is not read, so all events happen at the same virtual time.
+    /// Applies all events of one instant. The clock is not read in between, so all events happen at the same virtual
+    /// time.
     pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
         let mut paths = Vec::new();
         for event in events {

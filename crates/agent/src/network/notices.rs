@@ -56,7 +56,7 @@ impl Network<'_> {
         }
     }
 
-    /// Finds the first node with a changed route on the previous path between two hosts. Returns the new and the old
+    /// On the old path between two hosts, finds the first node whose route changed. Returns the new and the old
     /// direction of this node. Also returns the delay of the whole path before and after the change.
     fn change(
         &self,

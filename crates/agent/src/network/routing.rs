@@ -86,7 +86,8 @@ impl Network<'_> {
         }
     }
 
-    /// Returns the TOS value of a path to a host. A path without a value gets one, and its routes are added.
+    /// Returns the TOS value of a path to a host. If the path has no TOS value yet, it gets one, and its routes are
+    /// added.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

@@ -2,11 +2,11 @@
 //! Netlink messages for the queueing disciplines `netem` and `jitter`. `jitter` is a netem as the child of a `tbf`. The
 //! module `leolink` builds messages for leowarp's own discipline, and `aqm` for the children of a leolink.
 //!
-//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
-//! netem without a rate sends each packet after its own random delay, so packets overtake each other. A netem with a
-//! rate would keep the packets in order. The rate of a `jitter` is set in tbf, which takes packets when they leave
-//! netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts waiting packets and
-//! packets in flight.
+//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
+//! netem has no rate, it sends each packet after a random delay of its own, so packets overtake each other. A netem
+//! with a rate would keep the packets in order. The rate of a `jitter` is set in tbf, which takes packets when they
+//! leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts waiting packets
+//! and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -17,7 +17,7 @@ pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// The handle of the root discipline, 1:0.
 const HANDLE: u32 = 0x0001_0000;
-/// The only class of tbf and leolink, 1:1. The discipline attached to it is 2:0.
+/// The only class of tbf and leolink, 1:1. A discipline attached to this class has the handle 2:0.
 pub const CHILD_PARENT: u32 = 0x0001_0001;
 pub const CHILD_HANDLE: u32 = 0x0002_0000;
 
@@ -63,9 +63,10 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// How a leolink's direction numbers and reorders packets. None means that it does neither.
+    /// The method by which a leolink numbers and reorders the packets of this direction. None means that it neither
+    /// numbers nor reorders them.
     pub order: Option<Order>,
-    /// The IP length of a full packet, which determines the size of delay lines and token buckets.
+    /// The IP length of a full packet. It determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
 }
 
@@ -168,12 +169,12 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Creates a `jitter`. If `before` is given, sends only the settings that differ from it. Held packets keep the time at
-/// which they will be sent.
+/// Creates a `jitter`. If `before` is given, sends only the settings that differ from it. Packets that netem already
+/// holds keep the time at which they will be sent.
 ///
-/// netem sets latency, jitter, limit and loss to 0 unless a message contains them. netem keeps its table and the state
-/// of its random stream. The seed is sent only once, because the random stream would restart and delays would repeat.
-/// The table of a netem cannot be removed. After a change, a tbf has a full bucket, so the next frame may leave
+/// If a message does not contain latency, jitter, limit or loss, netem sets them to 0. But netem keeps its table and
+/// the state of its random stream. The seed is sent only once, because the random stream would restart and delays would
+/// repeat. The table of a netem cannot be removed. After a change, a tbf has a full bucket, so the next frame may leave
 /// immediately.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
@@ -219,8 +220,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
 }
 
 /// Makes a discipline count `overhead_bytes` more bytes for each packet, or fewer bytes if it is negative. The kernel
-/// calls this setting a size table. This size table contains no sizes. Only the root discipline can have a size table
-/// (qdisc_graft). A change message without a size table removes the existing one (qdisc_change).
+/// calls this setting a size table. Only the root discipline can have a size table (qdisc_graft). A change message
+/// without a size table removes the existing one (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());

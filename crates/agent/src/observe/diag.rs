@@ -2,7 +2,7 @@
 //! Reads TCP_INFO of programs' sockets. The agent has no descriptors of these sockets, so the kernel lists the sockets
 //! of each namespace (sock_diag(7)).
 //!
-//! Samples are stored until the capture's end, because a socket's flow is unknown before.
+//! Until the capture ends, it is unknown to which flow a socket belongs. Samples are therefore stored until then.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -27,7 +27,7 @@ const INET_DIAG_BBRINFO: u16 = 16;
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// The size of struct inet_diag_msg: family, state, timer, retrans, both ends, five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// The maximum number of samples. At 400 bytes each, they take half a gigabyte of the guest's memory.
+/// The maximum number of samples. So many samples take half a gigabyte of the guest's memory, at 400 bytes each.
 const SAMPLES_MAX: usize = 1 << 20;
 
 /// The ends of a connection: local address, local port, remote address, remote port.

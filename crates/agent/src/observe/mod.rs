@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples and counts during a run, and the ends of flows.
+//! Takes samples and counts during a run, and records the ends of flows.
 
 pub mod cures;
 pub mod diag;

@@ -30,8 +30,8 @@ pub struct Queues {
     leolink: Option<File>,
     buffer: Vec<u8>,
     netems: Vec<usize>,
-    /// The values of each direction's previous sample: waiting packets, waiting bytes, and a maximum. The maximum is
-    /// the largest number of waiting packets in the interval before the sample.
+    /// For each direction, the values of the previous sample: waiting packets, waiting bytes, and a maximum. The
+    /// maximum is the largest number of waiting packets in the interval before the sample.
     last: Vec<(u32, u64, u32)>,
 }
 

@@ -229,8 +229,8 @@ impl Counters {
     }
 }
 
-/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Counters of single ICMP types are skipped. A
-/// counter of a type appears only after a message of this type. Counters over all types, such as `Icmp6InMsgs`, are
+/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Counters of single ICMP types are skipped. The
+/// kernel lists such a counter only after a message of the type. Counters over all types, such as `Icmp6InMsgs`, are
 /// kept.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {

@@ -24,7 +24,7 @@ pub struct Acks {
     /// The number of acknowledgements, keyed by the number of segments that they answer and the waiting time of the
     /// first segment. The waiting time is i64::MIN for an acknowledgement that answers no segment.
     sent: BTreeMap<(u32, i64), u64>,
-    /// The end of the data that the source has sent.
+    /// The sequence number after the last byte that the source has sent.
     sent_until: Option<u32>,
     /// The number and window of the last acknowledgement that reached the source.
     last: Option<(u32, u16)>,

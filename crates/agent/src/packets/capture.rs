@@ -309,7 +309,7 @@ impl Capture {
     }
 
     /// Processes the arrivals and drops before `until_ns`, sorted by time. If copies of a packet cannot be
-    /// distinguished, the first report counts for the copy that was sent first. The caller must have read all
+    /// distinguished, the first report counts for the copy that was sent first. The caller must first read all
     /// departures before `until_ns`. Departures exactly at `until_ns` need not have been read yet.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();

@@ -53,7 +53,7 @@ impl Connection {
     }
 }
 
-/// A connection that the run has seen, ended or not.
+/// A connection that appeared in the run. It may have ended.
 #[derive(Debug, Clone)]
 pub struct Lived {
     pub flow: usize,
@@ -97,7 +97,7 @@ pub struct Connections {
     all: Vec<Connection>,
     /// The latest connection of which a host has seen a packet, by host and pair of ends.
     latest: BTreeMap<(usize, Tuple), usize>,
-    /// The TCP connections, by their ends and their initial sequence number.
+    /// A map from (ends, initial sequence number) to the index of the TCP connection.
     opened: BTreeMap<(Tuple, u32), usize>,
 }
 

@@ -6,14 +6,14 @@
 //! packet is the first packet sent after the data packet's arrival that is not lost (see
 //! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
 //! reported in send order, once it is known whether they arrived. All data packets that arrived before a return packet
-//! left are reported before it. Data packets wait in a queue for their return packets.
+//! left are reported before it. Each data packet stays in a queue until its return packet is known.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
 use leowarp_timeline::setup::FlowKind;
 use std::collections::VecDeque;
 
-/// The value of `quantity` for round trips. For a one-way delay, `quantity` is the packets' direction.
+/// The value of `quantity` for round trips. For one-way delays, `quantity` is the direction of the packets.
 pub const ROUND_TRIP: u8 = 2;
 
 /// The number of bins per octave, as a power of two. Each bin is at most 1/128 as wide as the delays in it.
@@ -23,8 +23,8 @@ const WIDEST_BITS: u32 = 13;
 /// The number of bins allocated together, 4 KiB.
 const PAGE: usize = 1024;
 /// The number of entries reserved at the start for each histogram and each queue. Unused entries cost no memory.
-/// Entries allocated one by one would lie behind the allocator's large buffers, and prevent those from growing in
-/// place. Using four new pages for the first time takes 40 us, as long as counting 2,000 packets.
+/// Without this reserve, entries would be allocated behind large buffers, which could then not grow in place. Using
+/// four new pages for the first time takes 40 us, as long as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// The entry of `Histogram::numbers` for a missing page.

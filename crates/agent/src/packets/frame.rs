@@ -184,8 +184,8 @@ fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Parses a packet. `ip` is the packet from its IP header on, of which the first 40 bytes are needed. An IPv6 packet is
-/// in its short form. None means that the packet is not part of any flow of the agent.
+/// Parses a packet. `ip` is the packet from its IP header on, of which the first 40 bytes are needed. If the packet is
+/// IPv6, `ip` is its short form. None means that the packet is not part of any flow of the agent.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;

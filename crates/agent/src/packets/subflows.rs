@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The packets of Multipath TCP subflows. The kernel chooses the source port of a further subflow, so the addresses and
-//! the destination port identify a packet's flow. This module has no side effects.
+//! the destination port identify a packet's flow.
 
 use crate::packets::frame::{self, Foreign, Parsed, DESTINATION_PORT};
 use leowarp_timeline::setup::{FlowKind, Setup};

@@ -164,8 +164,8 @@ pub struct Stream {
     sent_until: i64,
     first_transmissions: u32,
     arrivals: u64,
-    /// The in-order arrivals, stored as runs: the run's first arrival, packet number of this arrival, and length of the
-    /// run.
+    /// The in-order arrivals. Each entry describes a run of them: the first arrival, its packet number, and the length
+    /// of the run.
     in_order: VecDeque<(u64, u32, u32)>,
     /// The bytes that arrived in settled packets.
     settled_bytes: Ranges,
@@ -183,9 +183,9 @@ const NONE: u32 = u32::MAX;
 
 /// The low bits of an IP identification are the index. The value is the last packet number with these bits. The number
 /// of entries is a power of two. An entry has 4 bytes. There are at least as many entries as packets in flight. A
-/// connection increments its IP identification with each packet, so packets in flight seldom share an entry. One entry
-/// per possible identification would take 256 KiB per stream. The first use of each page of this memory would take 40
-/// us. The table would also displace the guest's data from the processor's cache.
+/// connection increments its IP identification with each packet, so packets in flight seldom share an entry. A table
+/// with an entry for each possible identification would take 256 KiB per stream. The first use of each page of this
+/// memory would take 40 us. The table would also displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 

@@ -81,8 +81,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// Returns the text of /etc/hosts. The text contains each host of the setup with its name in the scenario, and with
-/// this name in lower case. Routers with an address are also in the text.
+/// Returns the text of /etc/hosts. Each host of the setup is in the text with its name in the scenario, and with this
+/// name in lower case. Routers with an address are also in the text.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });

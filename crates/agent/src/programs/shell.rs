@@ -156,7 +156,7 @@ fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     .map(|_| ())
 }
 
-/// Applies each change of the terminal's size, which is a line `rows columns`.
+/// Reads lines `rows columns`, and sets the terminal's size to each of them.
 fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
     let (mut piece, mut line) = ([0; 64], Vec::new());
     loop {

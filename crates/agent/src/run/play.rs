@@ -23,7 +23,7 @@ use std::ops::Range;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
-/// The kinds of tasks. The tasks of an instant are performed in the order of the variants.
+/// The kinds of tasks. If several tasks are due at the same instant, they are performed in the order of these variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Queues,
@@ -73,7 +73,7 @@ pub struct Player<'a> {
 /// The remaining tasks.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// Returns the flows that end by themselves, for whose end the run waits.
+/// Returns the flows that end by themselves. The run waits for their end.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some() && setup.flows[*i].subflow_of.is_none(),

@@ -42,8 +42,8 @@ pub struct Notify {
     pub delay_ns: i64,
     /// The share of lost notices, 0 to 1.
     pub loss_ratio: f64,
-    /// The false notices in order of time. Each false notice has a run time in ns, a receiving host and a destination
-    /// whose route seems to change.
+    /// The false notices in order of time. Each entry has the run time in ns, the host that gets the notice, and the
+    /// destination whose route seems to change.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
@@ -85,7 +85,7 @@ pub enum Numbering {
 pub enum MoveQueue {
     /// Packets can be moved, because the queue is in the node's memory.
     Kept,
-    /// Packets cannot be moved, because the queue is lost with the link.
+    /// When the link goes down, its queue is lost, so packets cannot be moved.
     Lost,
 }
 

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The time for which a flood without an interval waits for an answer before its next request.
+/// If a flood has no interval, it waits for an answer for this time before its next request.
 pub const FLOOD_SILENCE_NS: i64 = 1_000_000_000;
 
 /// A flow.
@@ -93,6 +93,7 @@ pub enum FlowKind {
     Ping,
     /// A one-way stream at a constant rate.
     Udp,
-    /// A set of user programs. Packets belong to the programs' connections, each of which is a flow of its own.
+    /// A set of user programs. Each connection of the programs counts as a flow of its own, and packets belong to these
+    /// flows.
     Program,
 }

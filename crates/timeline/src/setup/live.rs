@@ -16,6 +16,6 @@ pub struct Live {
     pub congestion_control: Option<String>,
     /// The interval of virtual time after which the guest waits for real time.
     pub step_ns: i64,
-    /// The largest number of bytes buffered per direction between the user's machine and one end of a connection.
+    /// Between the user's machine and one end of a connection, at most this many bytes are buffered per direction.
     pub window_bytes: u32,
 }

@@ -118,7 +118,7 @@ pub struct Module {
     pub name: String,
     /// The file to load, relative to the boot's `in/`. None means that the module is built into the kernel.
     pub file: Option<String>,
-    /// The module parameters by name. The values are written to `/sys/module/NAME/parameters`.
+    /// The parameters of the module. The keys are their names. The values are written to `/sys/module/NAME/parameters`.
     pub parameters: BTreeMap<String, String>,
 }
 

@@ -21,8 +21,8 @@ LEAST_BUFFER_S = 10.0
 """The maximum buffer, in seconds, at which BOLA chooses the lowest bit rate, and DYNAMIC chooses by throughput
 (dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""The seconds of buffer that are added for each bit rate. From 10 s plus 2 s per bit rate on, BOLA chooses the highest
-bit rate (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+"""The seconds of buffer that are added for each bit rate. If the buffer is at least 10 s plus 2 s per bit rate, BOLA
+chooses the highest bit rate (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
@@ -68,7 +68,7 @@ class ByThroughput:
 
 
 class Bola:
-    """A rule that chooses the bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate /
+    """A rule that chooses the bit rate for which (V (u + g) - buffer) / bit rate is largest. u is 1 + ln(bit rate /
     lowest).
 
     V and g are chosen so that the lowest bit rate is used for up to 10 s of buffer. The highest bit rate is used when

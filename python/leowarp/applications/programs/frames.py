@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from .measures import Measures, now_ns
 
 PAYLOAD_BYTES = 1200
-"""The payload of a packet in bytes. It is the largest that WebRTC and QUIC use on a path with unknown MTU (RFC 9000,
-14)."""
+"""The payload of a packet in bytes. WebRTC and QUIC use at most this size on a path with unknown MTU (RFC 9000, 14)."""
 ASK = struct.Struct("!4sIII")
 """The fields of a request: magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")

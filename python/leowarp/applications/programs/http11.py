@@ -63,7 +63,7 @@ class Connection:
 
     @classmethod
     async def open(cls, host: str, port: int, number: int = 0) -> Connection:
-        """Open a connection. `number` identifies it in measurements."""
+        """Open a connection. `number` identifies the connection in measurements."""
         return cls(*await asyncio.open_connection(host, port, limit=1 << 20), host, number)
 
     async def fetch(self, path: str, *, request_bytes: int = 0, keep: bool = False) -> Fetched:

@@ -3,8 +3,8 @@
 
 Streams, flow control and settings are implemented completely. HPACK (RFC 7541) is limited to the features that this
 client and server use. In other servers' answers, only the first field is read: the status, as an index of the static
-table. Header fields are neither compressed nor stored in the dynamic table. There is no push and no priority: the
-server sends one frame of each stream in turn.
+table. Header fields are neither compressed nor stored in the dynamic table. The server uses neither push nor
+priorities. It sends one frame of each stream in turn.
 """
 
 from __future__ import annotations

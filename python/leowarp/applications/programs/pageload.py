@@ -17,8 +17,8 @@ class Way(Protocol):
     """A protocol for requesting objects, with its connections."""
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Request an object, and return the answer and the number of its connection. The answer has its body if `keep`
-        is set."""
+        """Request an object, and return the answer and the number of its connection. If `keep` is set, the answer
+        contains its body."""
 
     def close(self) -> None:
         """Close all connections."""

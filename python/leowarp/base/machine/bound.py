@@ -65,7 +65,7 @@ def lift() -> None:
 
 
 def _own_bytes() -> tuple[int, int]:
-    """Return the size of this process's data in addresses, and the part of it that is in memory."""
+    """Return the address space of this process's data in bytes, and the part of it that is in memory."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     values = dict(line.split(":", 1) for line in lines)
     data_kib, resident_kib = (int(values[name].split()[0]) for name in ("VmData", "RssAnon"))

@@ -53,7 +53,7 @@ def _print_blocks(section: Section) -> None:
 
 
 def _print_spread(section: Section, spread: Section, rest: str) -> None:
-    """Print the sums and quantiles over the flows, the worst and the best flows, and the text `rest`."""
+    """Print the sums and quantiles over all flows, then the worst and the best flows, then the text `rest`."""
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
@@ -97,7 +97,7 @@ def _print_groups(
     *,
     nulls: bool,
 ) -> None:
-    """Print one table, with each group's name on a line, followed by the group's scalars in the order of their
+    """Print one table. The name of each group has its own line. The group's scalars follow in the order of their
     declaration.
 
     A scalar without a declaration comes from another version of leowarp. Such a scalar is printed at the end, under

@@ -47,8 +47,8 @@ def verify(
     """Check all files of a directory, run its plan once more, and compare the results. The status is 1 if anything
     differs.
 
-    Each file is compared with its sha256 in the manifest. Routes, timeline, trace, metrics, summary, figures and pages
-    are compared with the results of a second run.
+    Each file is compared with its sha256 in the manifest. A second run is made. Its routes, timeline, trace, metrics,
+    summary, figures and pages are compared with those of the first run.
     """
     from leowarp.verification import files as of_files
     from leowarp.verification.kinds import RUN, kind_of

@@ -252,7 +252,8 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """Return the last line of `doctor`: the number of failed checks, or whether a guest could boot.
+    """Return the last line of `doctor`. It states the number of failed checks or, if there are none, whether a guest
+    could boot.
 
     booted: Whether the guest booted. None means that no guest was started.
     """

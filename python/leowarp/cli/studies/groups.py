@@ -18,7 +18,8 @@ class FileOrVerb(TyperGroup):
     default: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words of the command line. The default verb is inserted if they do not begin with a verb."""
+        """Parse the words of the command line. If the first word is not a verb, the default verb is inserted before
+        it."""
         # The default verb is inserted in `parse_args`, because the group has options of its own, and again in
         # `resolve_command`. The second insertion changes nothing, because the words already begin with a verb.
         return super().parse_args(ctx, self._with_verb(args))

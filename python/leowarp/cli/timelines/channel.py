@@ -18,8 +18,8 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
-"""The shares of time for which the quantile of the power is printed. Two of the shares are below the median, because
-deep fades matter to hybrid ARQ."""
+"""For each of these shares of time, the quantile of the power is printed. Two of the shares are below the median,
+because deep fades matter to hybrid ARQ."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
 """The levels of the received power relative to line of sight, in dB. The Es/N0 of each level is printed beside it,
@@ -147,7 +147,7 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
     """Return one row per number of retransmissions: the share of codewords decoded after this number, and the delay
-    until decoding. The last row is about lost codewords.
+    until decoding. The last row has the share of lost codewords.
 
     Returns: list of (outcome, share, delay). The delay of a codeword after n retransmissions is first_delay + n *
         retransmission_delay. For lost codewords, the delay is None.

@@ -241,7 +241,8 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Return the number of lost probes, their runs, and how many of them were near a reconfiguration.
+    """Return lines with the number of lost probes, the runs of lost probes, and how many lost probes were near a
+    reconfiguration.
 
     "Near" means within 1 s. For comparison, the share of all probes that were sent near a reconfiguration is printed,
     too.

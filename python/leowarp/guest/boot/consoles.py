@@ -35,8 +35,8 @@ _PIECE_BYTES = 1 << 16
 
 
 class Consoles:
-    """The guest's consoles without a connection on the host, and the base class of connected consoles. The object is a
-    context manager. Its descriptors are open within the context.
+    """The consoles of a guest that have no connection on the host. The class is also the base class of connected
+    consoles. The object is a context manager. Its descriptors are open within the context.
 
     words: The console options for the kernel's command line.
     descriptors: A dict of this process's descriptors for the consoles -> their numbers in the kernel's process.

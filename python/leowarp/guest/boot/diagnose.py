@@ -152,7 +152,7 @@ class Words:
 
 
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
-    """Return the error that explains the end of a guest, or None if the guest ended well.
+    """Return the error that explains why a guest ended. If the guest ended well, return None.
 
     If the agent reported an error, this error is the explanation. Without an error of the agent, the explanation comes
     from the console. If the console gives no reason, the explanation comes from the exit status.

@@ -201,7 +201,7 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 
 @dataclass(frozen=True)
 class Spent:
-    """The end of a guest, and the resources that the guest used.
+    """How a guest ended, and which resources it used.
 
     returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
     peak_memory_bytes: The largest resident size of the kernel program.

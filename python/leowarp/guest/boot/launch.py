@@ -7,8 +7,8 @@ process with threads. For each request, the launcher clones itself. The new proc
 launcher's parent. This child writes its process id to a pipe and then runs the kernel by `exec`. The host counts the
 resources of a process from the moment at which the process was cloned. `exec` does not reset the process's resource
 counts, including peak memory (`exec_mmap`, fs/exec.c). A clone of this small program starts with a peak memory of 10
-MB. A clone of leowarp would start with hundreds of MB. One launcher starts all guests of a thread, because starting
-Python takes 20 ms.
+MB. A clone of leowarp would start with hundreds of MB. Starting Python takes 20 ms, so one launcher starts all guests
+of a thread.
 
 The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. A guest process dies with the kernel
 if the kernel has set PTRACE_O_EXITKILL for this process. In the first instants of a process, the kernel may die before

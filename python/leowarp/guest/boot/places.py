@@ -76,8 +76,8 @@ def place_of(match: re.Match[str]) -> Place:
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """Return the first function of a module in the call trace in `text`, except `at` itself. The result is None if the
-    trace has no other."""
+    """Return the first function in the call trace in `text` that belongs to a module and is not `at` itself. The result
+    is None if the trace has no other."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)
 

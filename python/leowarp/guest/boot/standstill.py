@@ -33,8 +33,8 @@ class Patience:
     frozen_cpu_s: The processor seconds that the guest may use while virtual time does not advance. With
         ``time-travel=inf-cpu``, a program that neither sleeps nor reads the clock stops virtual time for good
         (docs/concepts/virtual-time.md).
-    asleep_s: The seconds during which all the guest's processes sleep. Waiting for a processor or for the disk does not
-        count.
+    asleep_s: The seconds during which all the guest's processes sleep. A process does not count as asleep if it waits
+        for a processor or for the disk.
     silent_virtual_s: The virtual seconds without a message from the agent.
     """
 

@@ -127,7 +127,7 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Return the processor time that `wait4` does not count for a kernel program. It is the time of processes for
+        """Return the processor time of a kernel program that `wait4` does not report. It is the time of processes for
         which the program did not wait, as far as it was sampled.
 
         Call this method after the program has ended and before it is reaped.

@@ -91,8 +91,8 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""The agents that this process has used, by the cache's directory and the recipe's sha256. Later runs of the process
-use an agent from this dictionary without asking for the compiler's version."""
+"""A dict from cache directory and recipe sha256 to an agent that this process has used. Later runs of the process use
+an agent from this dictionary without asking for the compiler's version."""
 
 
 def _packaged() -> Agent:

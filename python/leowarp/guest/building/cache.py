@@ -159,7 +159,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Return the problems that `faults` finds in a cache entry, and the files that its list does not name.
+    """Return the problems that `faults` finds in a cache entry, and the files that the entry's list does not name.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """

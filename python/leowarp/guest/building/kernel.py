@@ -432,7 +432,7 @@ class _Build:
 
 def first_errors(log: str) -> list[str]:
     """Return at most five lines of a build's log that explain its failure. The lines are errors of the compiler and the
-    linker or, if there are none, of make.
+    linker. If there are none, the lines are errors of make.
 
     Only the output of the last step is searched. Errors in earlier steps come from objects that the build left out.
     """

@@ -32,8 +32,8 @@ def read(entry: Path) -> dict[str, str]:
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """Return the overrides that a kernel of the shelf leaves out because of its `purposes`, each with the reason.
-    Overrides that only save time are not included."""
+    """A kernel of the shelf may leave out overrides because of its `purposes`. Return these overrides, each with the
+    reason. Overrides that only save time are not included."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()

@@ -101,8 +101,8 @@ def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
     """Return the content of a file of the recipe, without parts that cannot change the build. In the list of overrides,
     some fields are only for readers. These fields are left out.
 
-    options: The options of the kernel in addition to the options of kernel.config. Lines of a C file that are only for
-        another option (see `_ONLY_WITH`) are left out, because they do not change the kernel.
+    options: The options of the kernel in addition to the options of kernel.config. If the lines of a C file are only
+        for another option (see `_ONLY_WITH`), they do not change the kernel and are left out.
     """
     if path.suffix in (".c", ".h"):
         return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())

@@ -74,7 +74,7 @@ class ShelfKernel:
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
     def facts(self) -> dict[str, Any]:
-        """Return the data of the kernel for the manifest, without its source and without paths of this machine."""
+        """Return the data of the kernel for the manifest. Its source and paths of this machine are not included."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 

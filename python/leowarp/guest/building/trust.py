@@ -187,9 +187,9 @@ def _identity_of_tree(tree: Path) -> str:
     """Return the identity of a kernel tree: a hash over name, length, inode and times of each file. A hash over the 1.5
     GB of contents would take a minute instead of a second.
 
-    A changed file is detected by its `ctime`, which only root can set to an older time. A copy of the tree has other
-    inodes and times, and counts as another tree. The function does not use git, because the tree's settings could make
-    git run programs.
+    A changed file is detected by its `ctime`, which only root can set to an older time. A copy of the tree counts as
+    another tree, because it has other inodes and times. The function does not use git, because the tree's settings
+    could make git run programs.
     """
     # Hashes of trees and files begin with different prefixes, so that a tree and a file never have the same identity.
     total = hashlib.sha256(b"a tree\n")
@@ -211,7 +211,8 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Return the identities of modules and commands in leowarp's own examples, in a checkout or in a wheel."""
+    """Return the identities of the modules and commands in leowarp's own examples. The examples are in the checkout or
+    in the wheel."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))

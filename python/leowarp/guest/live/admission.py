@@ -91,8 +91,8 @@ class Late(Exception):
 
 
 class Slot:
-    """One of the places that a door has for clients. One client takes it. The client holds the slot from just before it
-    is accepted until all its sockets and tasks are closed.
+    """One of the places that a door has for clients. One client takes it. The client gets the slot just before it is
+    accepted, and keeps it until all its sockets and tasks are closed.
 
     The client's tasks, connections and streams hold the slot. Each of them holds it until it ends.
     """
@@ -108,7 +108,7 @@ class Slot:
         self._admission.owed += 1
 
     def dialled(self) -> None:
-        """Record that the client has its second socket, or needs none."""
+        """Record that the client has opened its second socket, or that it needs none."""
         if self._owes:
             self._owes = False
             self._admission.owed -= 1

@@ -51,16 +51,16 @@ class Pace:
         """Return the real time in ns that the guest has to wait before it may continue. 0 means that it may continue at
         once.
 
-        The guest continues once the end of its next step is in the past, because no packet may arrive too early. If the
-        host has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point.
-        The guest may then be up to one step ahead of real time.
+        Normally, the guest may continue only when the end of its next step is in the past. Otherwise, packets could
+        arrive too early. If the host has data for the guest (`has_news`), the guest may continue as soon as real time
+        reaches its waiting point. The guest may then be up to one step ahead of real time.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Return how many steps after the next one are already in the past, in real time. The guest need not wait at
+        """Return how many steps after the next one are already in the past, in real time. The guest does not wait at
         these steps, which saves processor time:
 
         each wait switches processes twice, which takes milliseconds on a busy machine.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relays connections of this machine's programs through the guest. The scenario says which TCP the connections use
-inside the guest. This module only transfers bytes.
+inside the guest.
 
 Host and guest each buffer at most `WINDOW_BYTES` of a stream for the other. While the guest's TCP accepts no bytes, the
 relay reads none from the program on this machine. If the program on this machine reads no bytes, the relay requests

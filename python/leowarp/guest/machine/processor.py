@@ -70,8 +70,8 @@ class Processor:
                 os.sched_setaffinity(pid, {self._number})
 
     def starved(self, wall_s: float, cpu_s: float) -> bool:
-        """Return whether the guest should move. The guest should move if it recently got too little of its processor,
-        and another processor is free.
+        """Return whether the guest should move to another processor. The guest should move if it recently got too
+        little of its processor, and another processor is free.
 
         wall_s, cpu_s: The real time, and the guest's processor time so far.
         Returns: True if another processor was taken. The caller must restrict the guest's processes to this processor

@@ -32,7 +32,7 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
 
 
 def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) -> bool:
-    """Return whether a pair (from, to) of hosts may have a path whose links all lack a rate in the packets' direction.
+    """Return whether a pair (from, to) of hosts may have a path without any rate limit in the packets' direction.
 
     Links of netem and of the kernel's other disciplines are treated as links with a rate.
     """

@@ -75,7 +75,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     timeline: A table with the columns of `timeline.schema`, sorted by time.
     directory: The guest's `in/`, or a subdirectory for one of several inputs.
     by_hand: A function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
-        function's argument is a dict of host numbers by node name.
+        argument of the function is a dict from node name to host number.
     Raises ScenarioError if the timeline is not sorted, names an unknown node or link, or sets a quantity of a direction
     both by a table and by events.
     """
@@ -335,8 +335,8 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
 
 
 def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    """Return the additional fields of a host node that is a further interface of another host. Both nodes share a
-    namespace, whose sysctls the other host sets."""
+    """A host node may be a further interface of another host. Return the additional fields of such a node. Both nodes
+    share a namespace. The other host sets the sysctls of this namespace."""
     if node not in joined:
         return {}
     own = hosts.get(joined[node])

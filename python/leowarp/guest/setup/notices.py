@@ -17,8 +17,8 @@ def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, i
 
     plan: The plan. Both ends of each of its flows get notices about the other end.
     host_numbers: The number of each host, keyed by the name of its node.
-    Returns: list of (int, int, int). Each entry has the notice's time in the run in ns, the host that gets the notice,
-        and the destination of this host's packets. For each pair of hosts, the times are a Poisson process with mean
+    Returns: list of (int, int, int). Each entry has the run time of the notice in ns, the host that gets it, and the
+        destination whose route seems to change. For each pair of hosts, the times are a Poisson process with mean
         interval `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two
         host numbers.
     """

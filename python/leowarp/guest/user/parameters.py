@@ -2,7 +2,7 @@
 """Reads the parameters of kernel modules from their files. Mistakes in a plan are found before a boot.
 
 Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. A
-loadable module has the section in its file. A built-in module has the section in the kernel's program. Each parameter
+loadable module has the section in its file. The section of a built-in module is in the kernel image. Each parameter
 points to kernel functions that parse it. These functions show its type (kernel/params.c). The section `.modinfo` is not
 used, because it has no types of built-in modules and no permissions.
 """

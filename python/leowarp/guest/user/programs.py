@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the user's programs before a boot, and collects their output afterwards.
 
-The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). The host places
-a symbolic link to that root in the guest's `in/`. The kernel command line names only this link and is the same for
+The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). In the guest's
+`in/`, the host makes a symbolic link to that root. The kernel command line names only this link and is the same for
 every root.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base delays that are sampled from quantiles, and the slots that keep the previous base delay."""
+"""Tests base delays that are sampled from quantiles, and slots that keep the previous base delay."""
 
 import numpy as np
 

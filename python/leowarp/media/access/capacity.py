@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capacity over time. A slow variation and modulation steps change each slot's level, and the capacity is 0 while
-packets are held.
+"""The capacity over time. Each slot has a level, which a slow variation and modulation steps change. The capacity is 0
+while packets are held.
 
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
@@ -38,9 +38,9 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     test at the run's time of day.
 
     With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
-    all hours, half of the tests are above the schedule's median. The worst and the best of `_TESTS` tests are its
-    minimum and maximum. A cosine of the time of day shifts the normal deviate. Over a day, the shift and the random
-    part together have variance 1.
+    all hours, half of the tests are above the schedule's median. The worst and the best result of `_TESTS` tests are
+    the distribution's minimum and maximum. A cosine of the time of day shifts the normal deviate. Over a day, the shift
+    and the random part together have variance 1.
 
     Let x be the normal deviate (random part plus shift), and e the value that one of `_TESTS` deviates exceeds:
 

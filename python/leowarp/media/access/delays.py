@@ -81,7 +81,7 @@ def jitter_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the times and values of the jitter, both in ns. The first time is 0.
 
-    On the downlink, the number of frames of a step is geometrically distributed, and the step's value has an Erlang
+    On the downlink, the number of frames of a step is geometrically distributed. The step's value has an Erlang
     distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
     to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. The length of each step is a whole number
     of frames. With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both
@@ -134,8 +134,8 @@ def up_step_frames(frames_each: float) -> tuple[int, int]:
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the waiting time until the next frame, as times and values. It is constant, half a frame, or a sawtooth in
-    steps.
+    """Return the waiting time until the next frame, as times and values. The waiting time is always half a frame, or it
+    follows a sawtooth in steps.
 
     Returns: The int64 arrays of shape (m,). If `frame_steps` is 0, the only value is half the length of a frame (0.67
         ms at 750 frames per second).

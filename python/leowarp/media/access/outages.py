@@ -24,8 +24,9 @@ def outages_ns(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the beginnings and ends of the outages of a run, ascending and disjoint.
 
-    The four parameters of outages were calibrated together. At one ping per second, 1.5 % of the pings are lost. A
-    flood ping loses 15 pings in a row on average, 1.5 times per slot (docs/guides/access-links.md).
+    The four parameters of outages were calibrated together. With the calibrated values, 1.5 % of the pings are lost at
+    one ping per second. A flood ping loses 15 pings in a row on average, 1.5 times per slot
+    (docs/guides/access-links.md).
 
     slots: The slots, of which only the first beginning is used. Outages do not depend on the satellites.
     seed: The ``run.seed``. The stream is `access.outages`.

@@ -29,7 +29,7 @@ class PlannedAccess(PlannedMedium[Access]):
         return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Return the median downlink capacity. If the capacity follows a schedule, the result is the schedule's median,
-        not this run's sampled value."""
+        """Return the median downlink capacity. If the capacity follows a schedule, the result is the median of the
+        schedule. The value that this run samples may differ."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

@@ -25,8 +25,8 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the arrival times of all probes, and flags of the lost ones. A lost probe has the time at which it would
-    have arrived.
+    """Return the arrival time of each probe, and whether the probe was lost. A lost probe has the time at which it
+    would have arrived.
 
     t_ns: The sending times, ascending, int64 array of shape (n,). No probe arrives before the previous one, even if the
         previous one is lost.

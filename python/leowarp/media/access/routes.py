@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes of an access link. At each reconfiguration, the two stations get another path."""
+"""The routes of an access link. At each reconfiguration, the path between the two stations changes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 at random, or it follows from geometry.
 
 The rule by which Starlink's scheduler chooses satellites is not published. With geometry, terminal and gateway both see
-a slot's satellite above the elevation mask from beginning to end. The scheduler `weighted` chooses a satellite at
+the satellite of a slot above the elevation mask during the whole slot. The scheduler `weighted` chooses a satellite at
 random. Its probability is proportional to its elevation above the terminal's mask. The scheduler `highest` chooses the
 highest satellite. Consecutive slots may have the same satellite.
 """
@@ -27,8 +27,8 @@ TERMINAL, GATEWAY, POP = range(3)
 """The stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""The interval between updates of delays that are computed from geometry. The range rate is far below 1 m/ns, so a step
-of the delay is below 5 us."""
+"""The interval at which delays that follow from geometry are updated. The range rate is far below 1 m/ns, so a step of
+the delay is below 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
 """The interval at which ranges are sampled. With linear interpolation between samples, the error is below r'' dt^2 / 8

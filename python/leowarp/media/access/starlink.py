@@ -72,6 +72,6 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
 
 
 def _uniform_ns(seed: int, name: str, low_ns: int, high_ns: int, count: int) -> NDArray[np.int64]:
-    """Return one random number of nanoseconds per slot, from low_ns to high_ns (both included), shape (count,). The
+    """For each slot, return a random number of nanoseconds from low_ns to high_ns (both included), shape (count,). The
     stream is `name`."""
     return stream(seed, name).integers(low_ns, high_ns, count, dtype=np.int64, endpoint=True)

@@ -70,8 +70,8 @@ def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
 
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
-    """For each slot, return the largest RTT around its reconfiguration, minus the median RTT of the slot. Slots without
-    replies around it are left out."""
+    """For each slot, return the largest RTT around its reconfiguration, minus the median RTT of the slot. A slot is
+    left out if no pings near its reconfiguration were answered."""
     over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         spike = rtt_ns[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]

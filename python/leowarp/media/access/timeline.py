@@ -37,10 +37,10 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
 def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:
     """Return the timeline of a plan's ``[access]``, with the columns of `timeline.schema`.
 
-    The metadata `slots` and `outages` are the random values (`Profile.slot_table` and `Profile.outage_table`).
+    The metadata `slots` and `outages` contain the random values (`Profile.slot_table` and `Profile.outage_table`).
 
     routes: The routes of the same plan, which contain the slots.
-    Returns: A table in which all events except `path` events and rows of the tables are at time 0.
+    Returns: The timeline. Only `path` events and rows of the tables have times other than 0.
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)

@@ -63,7 +63,7 @@ class Interruptions:
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """Return the time from a route update until the nodes get the entries of a path, ns. Until that time, packets
+        """Return the time in ns from a route update until the nodes get the entries of a path. Until that time, packets
         take the old path.
 
         until_ns: The time of the next update.

@@ -25,7 +25,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return constellation_timeline(self.plan, _given(ephemeris), routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """Return the sections `[isl]` and `[ground]`."""
+        """Return the sections whose links have a steady rate: `[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:

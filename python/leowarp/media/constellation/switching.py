@@ -33,8 +33,9 @@ class Switching:
         """Return the delay in ns from the route update until each node of a path gets its entry. The last node has no
         value.
 
-        update, pair: The indices of the route update and of the pair. For each update and pair, call this method for
-            the forward path first. On the return path, nodes start to switch after the forward path is complete.
+        update, pair: The indices of the route update and of the pair. For each update and pair, call this method first
+            for the forward path, then for the return path. On the return path, nodes start to switch after the forward
+            path is complete.
         """
         nodes = len(path) - 1
         # At update 0 there is no delay, because the initial routes exist when the run begins.

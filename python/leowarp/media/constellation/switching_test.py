@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes that switch one after another: their order, their times, and the packets meanwhile."""
+"""Tests nodes that switch to new routes one after another: their order, their times, and what happens to packets in
+between."""
 
 import itertools
 from typing import Any

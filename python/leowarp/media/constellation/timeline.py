@@ -14,8 +14,8 @@ created at the first route update at which the key `rule` includes it. Other key
   link.
 - ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
-  their delays before the first node switches. Until the last node has switched, a packet may meet a node without an
-  entry, or a routing loop.
+  their delays before the first node switches. Until the last node has switched, packets may reach a node without an
+  entry, or may loop.
 - ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. With drop, an
   unused link goes down at the first route update at which it is out of range. With drain and source, it goes down at
   the second one.
@@ -258,8 +258,8 @@ class _Builder:
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Return the kind of a link, given its larger node number. In a ground link, the larger number is the
-        station's."""
+        """Return the kind of a link, given its larger node number. In a ground link, the station has the larger node
+        number."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The path delay over time, and the table of route changes. Each row of that table has the old and the new path, their
-queues, and the effects on flows.
+"""The path delay over time, and the table of route changes. In the table of route changes, each row has the old and the
+new path, their queues, and the effects on flows.
 
 The delays are the delays in force on the links (the timeline's `delay` events and `channel` rows). If links are updated
 more often than routes, the delays in force differ from the delays of the route computation.
@@ -25,9 +25,9 @@ from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
-"""The default length of the window in which retransmissions, losses and DSACKs are attributed to a change. The window
-ends at the next change at the latest. The default is well above the longest transient that `frederiksen2024` reports (a
-few seconds)."""
+"""If a retransmission, loss or DSACK lies in the window after a change, it is attributed to the change. This is the
+default length of the window. The window ends at the next change at the latest. The default is well above the longest
+transient that `frederiksen2024` reports (a few seconds)."""
 
 ARROW = " > "
 """The separator between the nodes of a path in text. A space cannot be the separator, because a name may contain one
@@ -43,7 +43,7 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
 
 
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
-    """Return the route updates of one ordered pair of stations, in chronological order.
+    """Return the route updates from one station to another, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64), `path` (tuple of node names from the source on, None = no path), `path_id`,
         and `change_id`. Each update is valid until the next one. `change_id` is missing if the update keeps the path.

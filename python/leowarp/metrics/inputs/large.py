@@ -91,7 +91,7 @@ class LargeTable:
 
         read: A function that returns a column by its name, as a table.
         row_count: The number of rows.
-        order: The row indexes in the order of this table, shape (rows,). None means the order in which `read` returns
+        order: The order of this table, as row indexes of shape (rows,). None means the order in which `read` returns
             the rows.
         """
         return LargeTable(_Columns(tuple(names), read, order), slice(0, row_count))

@@ -82,7 +82,7 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Return the bits that a direction can carry from each edge to the next.
+        """Return the bits that a direction can carry in each bin, that is, between two successive edges.
 
         edges_ns: int64 array of shape (n + 1,), strictly increasing. The value of a bin is nan if the direction has no
         rate limit in a part of the bin.
@@ -102,7 +102,7 @@ class LinkValues:
         """Return the propagation delay of a whole path at one instant, in whole ns. The path lists the node names,
         source first.
 
-        All links are evaluated at the same instant, although a packet reaches later links later.
+        The delays of all links are taken at the same instant, although a packet reaches later links later.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 

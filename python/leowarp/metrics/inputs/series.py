@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on plain arrays: rates, steps, quantiles and distributions. The module knows nothing of runs."""
+"""Arithmetic on plain arrays: rates, steps, quantiles and distributions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 
 
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, and for each the share of weight at or below it.
+    """Return the distinct values, and for each value the share of the weight of all values up to it.
 
     values: array of shape (n,). nan values are ignored.
     weights: array of shape (n,). An example is the time for which each sample held (`holding_ns`). The default is equal

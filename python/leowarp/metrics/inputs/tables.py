@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of one run as data frames, from any source.
+"""Reads the tables of a run into data frames, from any source.
 
 Metrics depend only on the columns of `leowarp.trace.TABLES`, whichever program recorded the trace. A table that the
 trace lacks is an empty frame with the columns of `TABLES`. For the table `drops`, `Tables.has` is false if drops were
@@ -68,9 +68,9 @@ MANY_ROWS = 1 << 18
 by column."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
-"""The tables whose rows are grouped by flow, if a table has more than `MANY_ROWS` rows. The rows of one flow keep their
-order. Selecting a flow then copies nothing, because its rows are one slice of each column. The metrics do not depend on
-the order of the flows."""
+"""The tables whose rows are grouped by flow, if a table has more than `MANY_ROWS` rows. Within a flow, the order of
+rows does not change. The rows of one flow are then one slice of each column, so selecting a flow copies nothing. The
+metrics do not depend on the order of the flows."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -253,7 +253,7 @@ class Tables:
 
     @cached_property
     def longest_queues_pkts(self) -> dict[Any, float]:
-        """The largest number of queued packets in any sample, by direction."""
+        """For each direction, the largest number of queued packets in any sample."""
         waiting = floats(self.links["queue_pkts"])
         return {
             direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars about the actions of cures."""
+"""Tests the scalars about the actions of cures."""
 
 import pyarrow as pa
 import pytest

@@ -26,7 +26,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Return the queue length of a direction over time as a step function from 0 to `end_ns`: `t_ns, queue_pkts,
     queue_bytes, queue_max_pkts`.
 
-    The trace has a row only for each change, so each value holds until the next row. The queue is empty at time 0.
+    The trace has a row only when a value changes, so each value holds until the next row. The queue is empty at time 0.
 
     direction: The number of the direction (`tables.direction_of(a, b)`).
     Returns: DataFrame, which callers share and must not modify.
@@ -215,7 +215,7 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
     """Return the number of bits that the direction could have carried. It is the integral of its rate over the spans.
-    None means no rate limit during some part of the spans."""
+    The result is None if the direction has no rate limit during some part of the spans."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

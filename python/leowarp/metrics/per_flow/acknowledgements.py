@@ -21,8 +21,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""The wait above which `ack_waits_long_ratio` counts an ACK. In the study tauran2018, a tenth of the ACKs waited longer
-than 10 ms."""
+"""`ack_waits_long_ratio` is the share of ACKs whose first segment waited at least this long. In the study tauran2018, a
+tenth of the ACKs waited longer than 10 ms."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 

@@ -4,10 +4,10 @@ directions, and round trips.
 
 The guest counts each packet in a narrow bin for its delay (table `delays`). The guest also records the exact minimum,
 maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number of delays and their mean, minimum
-and maximum are exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The
-bin of a quantile, and the quantile's rank within the bin, are exact. The value of the quantile is estimated as if the
-delays were spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the delay or
-8.192 us. `error_ns` is the upper bound of this error.
+and maximum are exact. The quantile for a share is the smallest delay that at least this share of the packets does not
+exceed. The bin of a quantile, and the quantile's rank within the bin, are exact. The value of the quantile is estimated
+as if the delays were spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of
+the delay or 8.192 us. `error_ns` is the upper bound of this error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROUND_TRIP = 2
 (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-"""The quantiles of delays in the summary, by their word in a scalar's name."""
+"""The quantiles of delays in the summary. The keys are the words in the names of scalars."""
 
 DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
 """The names of the results of `Delays.scalars`, without the prefix `rtt_` or `owd_`."""
@@ -36,8 +36,8 @@ class Delays:
     lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). The start, end (exclusive) and number of packets of each
         bin, in ascending order.
     min_ns, max_ns, sum_ns: The minimum, maximum and sum of all delays, or 0 without packets.
-    unanswered_pkts: The number of arrived data packets without a round trip. No packet that left later in the other
-        direction arrived.
+    unanswered_pkts: The number of arrived data packets without a round trip. After the arrival of such a packet, no
+        packet left in the other direction and arrived.
     """
 
     lower_ns: np.ndarray
@@ -124,8 +124,8 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Return the delays by flow and quantity. All flows are selected together, because a thousand separate selections
-    would take seconds."""
+    """Return a dict from (flow, quantity) to the delays. All flows are selected together, because a thousand separate
+    selections would take seconds."""
     # A row without edges counts packets without a delay, which exist only for round trips.
     rows = tables.delays.sort_values("lower_ns")
     lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))

@@ -31,7 +31,7 @@ three times the mean interval."""
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Return the scalars of the measurements that the programs of a flow reported.
 
-    end_ns: The end of the run. A stall that is still going on then counts as ended.
+    end_ns: The end of the run. A stall that has not ended by then counts as ended at this time.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
@@ -59,8 +59,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
     rendered_ns: int array of shape (n,). The rendering times of the frames, increasing.
 
-    The source is W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of
-    intervals for the mean follows libwebrtc, video/video_quality_observer2.cc.
+    The source is W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The mean is
+    over the same intervals as in libwebrtc, video/video_quality_observer2.cc.
     """
     intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))
     sums = np.concatenate(([0], np.cumsum(intervals)))

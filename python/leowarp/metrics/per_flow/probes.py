@@ -47,7 +47,7 @@ class Probes:
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Return the probes that were not sent within `within_ns` before or after any instant (ns, sorted)."""
+        """Return the probes without those that were sent within `within_ns` of one of the instants (ns, sorted)."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 

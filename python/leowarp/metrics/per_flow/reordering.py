@@ -3,8 +3,8 @@
 the whole run, over windows of sending time, and around each change of the path.
 
 A scope is the run, a window or a change. Its sequence is separate, and starts with the first packet sent in the scope.
-The late packets of the windows need not add up to the late packets of the run. A packet that is overtaken by a packet
-of the next window is late in neither window.
+All windows together may have fewer late packets than the run. A packet that is overtaken by a packet of the next window
+is late in neither window.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 """The round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
 
 The round trip of a data packet that arrived is the packet's own delay plus the delay of its answer. Retransmissions
-have round trips, too. The answer is the first packet sent back after the arrival that is not lost. A round trip
-contains the time in links and queues, but neither the receiver's delay of ACKs nor a wait for missing packets.
+have round trips, too. The answer is the first packet that was sent back after the arrival and was not lost. A round
+trip contains the time in links and queues, but neither the receiver's delay of ACKs nor a wait for missing packets.
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
 versions contain only the delays of stored packets, and sums per bin. In an older run, a round trip is exact if the
 packet and its answer are both stored. For all other packets, an older run has only the number and the sum of their
-delays. Both are per 50 ms of sending time. The round trip of another packet is estimated as the sum of the mean delays
-of the packet's bin and the answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
+delays. Both are per 50 ms of sending time. For such a packet, the round trip is estimated as the mean delay in the
+packet's bin plus the mean delay in the answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations

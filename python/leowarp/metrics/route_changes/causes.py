@@ -8,9 +8,9 @@ late
     If links keep their order, a packet can be overtaken only where two paths meet. A route change was then under way
     while the packet was in flight. The packet was sent before all nodes had switched, and arrived after the change
     began. If only one change was under way, that change is the cause. If several were under way, the cause is the
-    change from the packet's path to the path of the first packet that overtook it. This rule of two paths requires that
-    only one change lies between the two paths. The overtaking packet must be stored. On a link with jitter or without
-    order, packets overtake each other on the same path. Only the rule of two paths applies there.
+    change from the packet's path to the path of the first packet that overtook it. This rule requires that a single
+    change replaced one of the two paths by the other. The overtaking packet must be stored. On a link with jitter or
+    without order, packets overtake each other on the same path. On such a link, only the rule of two paths applies.
 lost
     If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The link that
     went down must be on the old path of this change, but not on its new path. If the drop cause is `no_route`, the
@@ -21,7 +21,7 @@ lost
 needed retransmission
     The cause is the route change because of which the first transmission of the same bytes was lost.
 spurious retransmission
-    The cause is the change that made the first transmission of the retransmitted bytes late.
+    The cause is the change that made the first transmission of the same bytes late.
 
 If the bytes of a retransmission were first sent in several packets, all of these packets must have the same cause.
 Otherwise, the retransmission is counted as "no change".
@@ -90,8 +90,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Return the number of packets in each column, by the route change that is their cause. The last entry counts
-    packets without a change as their cause.
+    """For each column, return the number of packets that each route change caused. The last entry counts packets
+    without a change as their cause.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
@@ -171,8 +171,8 @@ def _of_late(
 
 
 def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the earliest arrival among the packets from each index in `places` on. inf means that none of them
-    arrived.
+    """Return, for each index in `places`, the earliest arrival of the packets from this index on. inf means that none
+    of them arrived.
 
     arrival: The arrival times of shape (n,). nan means that the packet never arrived.
     places: The indexes from 0 to n, ascending.
@@ -247,8 +247,8 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
     shape (len(lost),) has nan if a time is not found.
 
     The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. The rows of
-    both tables are matched by direction and first byte. If several packets begin with the same byte (retransmissions),
-    the n-th one sent counts as the n-th one dropped.
+    both tables are matched by direction and first byte. Several packets may begin with the same byte, because of
+    retransmissions. The n-th lost one of them is then matched with the n-th one in `drops`.
     """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]

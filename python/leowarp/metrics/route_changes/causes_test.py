@@ -40,7 +40,7 @@ def with_packets(tables, packets, *, no_path_from=None, drops=()):
 
 
 def counted(tables, **jitter):
-    """Return all counts that are not 0, by number of the change. -1 means no change."""
+    """Return a dict of all counts that are not 0. A key contains the number of the change, where -1 means no change."""
     frame = causes(tables, {PAIR: [0]}).set_index("change")[COUNTS]
     frame.index = frame.index.fillna(NONE).astype("int64")
     found = frame.stack()

@@ -90,9 +90,10 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     The time before the change is included, because the change also delays probes that are in flight.
 
     Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe from the second
-        before it was answered. `LEAST_PROBES` probes must have been sent in each of the two seconds around the change.
-        With fewer probes, most spikes would be missed, because a spike is much shorter than a second. With one probe
-        per second, the spike would often be 0, because the largest delay is before the change.
+        before it was answered. At least `LEAST_PROBES` probes must have been sent in this second, and as many in the
+        second after the change. With fewer probes, most spikes would be missed, because a spike is much shorter than a
+        second. With one probe per second, the result would often be 0, because the largest delay would be that of the
+        probe before the change.
     """
     spikes = []
     for t_ns in changes_ns.tolist():

@@ -38,8 +38,8 @@ class RecoveryRule:
     share_ratio: A flow has recovered if `bins` bins in a row reach this share of its mean rate before the change.
     bins: The number of successive bins for a recovery.
     bin_ns: The length of a bin.
-    within_ns: The longest time between a change and a fall of goodput that counts as its effect. A later fall probably
-        has another cause, for example an overflowing queue.
+    within_ns: If goodput falls within this time after a change, the fall counts as an effect of the change. A later
+        fall probably has another cause, for example an overflowing queue.
     window_ns: The time after the change for which the rate is examined. If the next change comes earlier, the time ends
         there.
     """
@@ -86,8 +86,8 @@ def recoveries(
 ) -> pd.DataFrame:
     """Return one row per route change and affected flow, with the columns of `RECOVERY_COLUMNS`.
 
-    A number is null if its samples do not exist. The flow was not alive, or its samples begin less than `before_ns`
-    before the change.
+    A number is null if its samples do not exist. The samples do not exist if the flow was not alive, or if its samples
+    begin less than `before_ns` before the change.
 
     changes: The result of `route_changes(...)`, of which `t_ns, source, destination` are used.
     flows: dict of (source, destination) to list of int. Pass the result of `flow_pairs(plan.flows)`. Flows without

@@ -78,8 +78,8 @@ def mean_path_capacity(
 
 
 def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Return the mean rate of the slowest link in each bin. nan means that no link has a rate limit. A route change
-    within a bin divides the bin.
+    """Return the mean rate of the slowest link in each bin. nan means that no link has a rate limit. If the route
+    changes within a bin, the bin is divided at the change.
 
     edges_ns: int64 array of shape (n + 1,), strictly increasing
     Returns: float64 array of shape (n,), bit/s. If there is no path in a bin, its value is 0.
@@ -110,10 +110,10 @@ def below_capacity_ratio(
     """Return the share of a flow's life in which its goodput was less than `BELOW_RATIO` times the capacity of its
     path.
 
-    Only complete seconds of the run's clock count. A second must lie within the flow's life and its samples. The
-    capacity of a second is the mean rate of the slowest link of the path in force. If the path changes during a second,
-    the mean weights each path by the time it was in force. Seconds in which the capacity is 0 are left out. The result
-    is None if no link has a rate limit, or if no complete second was sampled.
+    Only complete seconds of the run's clock count. Each second must lie within the flow's life, and end no later than
+    the flow's last sample. The capacity of a second is the mean rate of the slowest link of the path in force. If the
+    path changes during a second, the mean weights each path by the time it was in force. Seconds in which the capacity
+    is 0 are left out. The result is None if no link has a rate limit, or if no complete second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns

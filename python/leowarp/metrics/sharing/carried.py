@@ -78,7 +78,7 @@ class _Load:
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """Return the bits that a link counts for the flow's data with an overhead per IP packet."""
+        """Return the bits of the flow's packets as a link counts them: the whole IP packet plus `overhead_bytes`."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
@@ -138,7 +138,7 @@ class _LastLinks:
         return _Carried(where, bits, overhead) if math.isfinite(bits) else None
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
-        """Return the last direction with a rate limit on each possible path of a flow's packets. None means that no
+        """For each possible path of a flow's packets, return the last direction with a rate limit. None means that no
         direction limits the packets."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
@@ -186,8 +186,8 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Return the bits that a direction can carry at its rate during a flow's life, and its highest rate. The bits
-        are infinite if the direction has no rate limit, or if no limit can be computed."""
+        """Return how many bits a direction can carry during a flow's life. Also return the direction's highest rate in
+        this time. The bits are infinite if the direction has no rate limit, or if no limit can be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

@@ -6,8 +6,8 @@ ordered pair of stations take the same path. Flows in opposite directions do not
 link has its own queue and rate.
 
 Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life.
-Over a shorter time, a share would only show how bursts of two flows alternate. The share could also describe a long
-flow by a short moment.
+Over a shorter time, a share would only show how bursts of two flows alternate. For a long flow, the share over a short
+moment would also not be typical.
 
 Connections of programs with almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection, which
 negotiates the test, does not compete either.
@@ -51,7 +51,7 @@ class Competition:
 
     lives: dict of flow number to Life. The lives of all TCP flows.
     controls: frozenset of int. The numbers of control connections, which do not compete.
-    rivals: dict of flow number to tuple of int. The ascending numbers of the competitors of each TCP flow.
+    rivals: dict of flow number to tuple of int. For each TCP flow, the numbers of its competitors in ascending order.
     together: dict of flow number to Spans. The times at which a flow competed with all its competitors simultaneously.
     """
 

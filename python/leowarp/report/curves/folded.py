@@ -35,7 +35,7 @@ def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
     """Return one figure with panels for all series that have a period. The panels of a series show, over the phase,
-    quantiles of the delay and the share of lost probes. An image shows each slot as a row.
+    quantiles of the delay and the share of lost probes. An image has one row for each slot.
 
     The reconfiguration is drawn at a quarter of the width, so that the time before it is also visible. The best
     candidate for a period is drawn even if the search rejected it, because the figure shows why.
@@ -92,8 +92,8 @@ def _schedule(description: Description) -> tuple[Schedule | None, str]:
 
 
 def _folded(series: Series, schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the phase of each probe in s, and the number of its row (slot). The phase starts a quarter of a period
-    before the reconfiguration."""
+    """Return the phase of each probe in s, and the number of its row. Each slot is one row. The phase starts a quarter
+    of a period before the reconfiguration."""
     since_ns = series.t_ns - schedule.phase_ns + schedule.period_ns // 4
     return (since_ns % schedule.period_ns - schedule.period_ns // 4) / 1e9, since_ns // schedule.period_ns
 
@@ -146,8 +146,8 @@ def _draw_loss(axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[
 def _draw_slots(
     axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[np.float64], slot: NDArray[np.int64]
 ) -> None:
-    """Draw the smallest delay in each bin of each slot as an image, and lost probes as dots. If the period is right,
-    the delay changes at the same phase in every row."""
+    """Draw an image with the smallest delay in each bin of each slot. Lost probes are drawn as dots. If the period is
+    right, the delay changes at the same phase in every row."""
     edges_s = _edges_s(schedule, series)
     rows = slot - slot[0]
     every = -(-(int(rows[-1]) + 1) // _MOST_ROWS)
@@ -180,7 +180,7 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Return the edges of a period's bins, in s. The number of bins is `_BINS`, or smaller if bins would be shorter
+    """Return the edges of a period's bins, in s. The number of bins is `_BINS`. It is smaller if bins would be shorter
     than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
     # If bins were shorter than the interval between probes, some bins would contain no probe, and the figure would show

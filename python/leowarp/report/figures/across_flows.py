@@ -110,10 +110,11 @@ def completion(runs: Sequence[Run]) -> Figure:
     """Draw each flow's completion time over its size, with logarithmic axes. Medians of flows with similar sizes are
     drawn, too.
 
-    A hollow triangle is a flow that was not complete at its stop time or at the end of the run. The height of a
-    triangle is the time that its flow lasted, a lower bound of the completion time.
+    A hollow triangle is a flow that was not complete at its stop time or at the end of the run. The triangle is drawn
+    at the time that the flow lasted so far. The completion time is longer.
 
-    runs: The runs. A single run has a colour per congestion control, and several runs have one colour each.
+    runs: The runs. With a single run, each congestion control has its own colour. With several runs, each run has its
+        own colour.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))

@@ -54,7 +54,7 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
-    """Return the view of the first run's flow with the most late packets at one route change.
+    """Return the view of that flow of the first run that has the most late packets at one route change.
 
     runs: The views of the flows. Views of runs other than the first are ignored.
     change_s: The time in s of the route change at which the flows are compared. None means that all changes are
@@ -82,7 +82,7 @@ class Column(NamedTuple):
     flows: list[Named]
     title: str
     of_several: bool
-    """True if the run has several flows, so that the figure must name the flows."""
+    """True if the run has several flows. The figure must then name the flows."""
 
 
 def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:

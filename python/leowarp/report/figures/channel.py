@@ -96,7 +96,8 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw the lowest constant Es/N0 that decodes a codeword after its first and after all its transmissions."""
+    """Draw the lowest constant Es/N0 at which a codeword is decoded: after its first transmission, and after all its
+    transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))

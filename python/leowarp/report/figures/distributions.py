@@ -24,8 +24,8 @@ from leowarp.results.run import Run
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
-"""The share of the capacity that counts as near it. A run is near the capacity if at least a tenth of its bins reach
-this share."""
+"""A bin is near the capacity if its goodput is at least this share of the capacity. A run is near the capacity if at
+least a tenth of its bins reach this share."""
 
 
 def goodput_cdf(
@@ -42,8 +42,8 @@ def goodput_cdf(
     series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
         knows to be acknowledged.
     bin_ns: The length of a bin, in ns. A share of time is a share of the bins.
-    Returns: A figure with one step curve per flow. If lines cannot distinguish all flows, the flows with the lowest,
-        median and highest mean are coloured and all others are grey.
+    Returns: A figure with one step curve per flow. If there are too many flows for different lines, only those with the
+        lowest, median and highest mean are coloured. All others are grey.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -122,7 +122,7 @@ def _names_in(runs: Sequence[Run]) -> float:
 
 
 def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
-    """Add the legend inside the panel, or above it if the entries are names of flows, which are long."""
+    """Add the legend inside the panel. If its entries are names of flows, which are long, add it above the panel."""
     if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)

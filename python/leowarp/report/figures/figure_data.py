@@ -60,7 +60,7 @@ def _field(name: str) -> str:
 
 
 def flows_of_text(text: str) -> list[int] | None:
-    """Return the flows that the user chose for a figure, from its `figure_text`, or None for all flows.
+    """Read from a figure's `figure_text` which flows the user chose. None means all flows.
 
     >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
     [0, 2]

@@ -46,7 +46,8 @@ def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
 
 
 def common_instant(views: Sequence[Run]) -> int | None:
-    """Return the time in ns at which several runs are shown side by side, or None if no path ever changed."""
+    """Return the time in ns of the route change at which a figure shows several runs side by side. The result is None
+    if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
         return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of figures with more flows than lines can distinguish. Some of these figures show quantiles over all flows
-as bands. The other figures show one thin grey curve per flow, with the lowest, the median and the highest curve in
+"""The parts of figures with more flows than lines can distinguish. Some of these figures show bands of quantiles over
+all flows. The other figures show one thin grey curve per flow, with the lowest, the median and the highest curve in
 colour."""
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
 
 
 def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
-    """Return all views if each gets its own line, otherwise the `MOST_LINES` views with the highest scores. If scores
-    are equal, earlier views are preferred.
+    """If each view gets its own line, return all views. Otherwise, return the `MOST_LINES` views with the highest
+    scores. If scores are equal, earlier views are preferred.
 
     Returns kept: The selected views, in their original order.
     Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows". If all are shown,

@@ -24,7 +24,7 @@ MARKS = 110
 second (third, ...) mark is drawn."""
 
 TRACKS = 60
-"""The approximate number of packets that are drawn as a line from sending to arrival."""
+"""About this many packets are drawn as a line from sending to arrival."""
 
 NEAR_S = 1.0
 """The maximum time in s between a drawn change and the nearest sent packet. The limit exists because a sender that
@@ -33,7 +33,7 @@ waits for a timeout sends nothing for seconds."""
 
 @dataclass(frozen=True)
 class _Around:
-    """The packets of a run's main flow that were sent within 3 s of a change, with their numbers."""
+    """The numbered packets of a run's main flow that were sent within 3 s of a route change."""
 
     t_ns: int
     data: pd.DataFrame
@@ -46,7 +46,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """Return the packets with new numbers, where number 0 has the sequence number `zero`."""
+        """Return the packets with new numbers. The packet with sequence number `zero` gets the number 0."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
@@ -114,7 +114,7 @@ def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float
 
 
 def _around(run: Run, t_ns: int) -> _Around:
-    """Return the packets of a run that were sent around a change. Number 0 is the first late packet."""
+    """Return the packets of a run that were sent around a change. The first late packet has number 0."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
     # The sort is stable, because segments that were cut from one large segment leave at the same time and must keep

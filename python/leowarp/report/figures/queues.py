@@ -22,7 +22,8 @@ MOST_QUEUES = 6
 
 
 def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest sampled queue of the n-th link of the current path, in each time bin.
+    """Return the largest sampled queue of each link of the current path in each time bin. Links are counted along the
+    path.
 
     known: The queues in these bins that were already computed, keyed by direction. The function adds the queues that it
         computes.
@@ -152,7 +153,7 @@ def queues_at_change(
     change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: A figure with one panel per change, in packets over s. A panel shows the flow that its route change
-        affected most. Links whose queue never has more than one packet are left out.
+        affected most. A link is left out if its queue never has more than one packet.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)

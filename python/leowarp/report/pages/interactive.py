@@ -24,8 +24,8 @@ from leowarp.report.style import OKABE_ITO
 from leowarp.results.run import Run
 
 POINTS = 40_000
-"""The maximum number of points per line, which is more than a screen can show. With more than `MOST_LINES` flows, all
-lines together have at most `POINTS * MOST_LINES` points."""
+"""The maximum number of points per line, which is more than a screen can show. If there are more than `MOST_LINES`
+flows, all lines together have at most `POINTS * MOST_LINES` points."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 

@@ -18,7 +18,7 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 def outcome(run: Run) -> str:
     """Return sentences about a run's setting, result and route changes, as a paragraph of HTML.
 
-    Facts that the run did not record (no samples, no packet observation) are left out. The sentences contain numbers,
+    If the run did not record a fact (no samples, no packet observation), it is left out. The sentences contain numbers,
     and no adjectives that rate them.
     """
     sentences = [_setting(run), _result(run), _changes(run)]

@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""The groups of scalars of a flow for the top of the page, in order of preference. The first scalar of a group with a
-known value is shown."""
+"""The groups of scalars of a flow for the top of the page, in order of preference. The page shows the first scalar of
+each group that has a known value."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -120,7 +120,7 @@ def first_entries(run: Run) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """Return the row of a table for a number of several runs."""
+    """Return a table row with the value of one number in each of several runs."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label

@@ -391,7 +391,7 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset's values and check keys against each other. Every broken rule goes to `problems`.
+        """Fill in the preset's values and check keys against each other. Each broken rule is added to `problems`.
 
         section: The section ``[access]``, to which the preset's values are added.
         problems: The list that receives minima above maxima, a base step that is too large for its range, outages

@@ -66,8 +66,8 @@ class Shell:
 class Constellation(MediumSection):
     """The positions of the satellites: one Walker pattern, several patterns (`shells`), or a file of orbital elements.
 
-    shells: The Walker patterns, if there are several. The fields `pattern` to `node_offset_deg` are None with them. The
-        tuple is empty for a single pattern, or for a file of elements.
+    shells: The Walker patterns, if there are several. In this case, the fields `pattern` to `node_offset_deg` are None.
+        The tuple is empty for a single pattern, or for a file of elements.
     epoch: The UTC at clock 0, in ISO 8601 with a final Z.
     earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: The radius, gravitational parameter and rotation of the
         Earth. They determine period and ground track of the Walker orbits.

@@ -18,7 +18,7 @@ Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
 """The union of the media. A plan's medium is identified by its type. Messages list the sections in this order."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
-"""The medium of each section, by the section's name."""
+"""A dict from a section's name to the section's medium."""
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:

@@ -18,8 +18,8 @@ _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """The first sentence of the comment is looked for within this number of characters from the beginning of the file."""
 _LEAST_ABOUT = 40
-"""The least length of the first sentence's part before a colon that describes the example alone. If this part is
-shorter, the whole first sentence describes the example."""
+"""If the part of the first sentence before a colon has at least this length, it describes the example alone. If this
+part is shorter, the whole first sentence describes the example."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def instead_of(missing: Path) -> str:
 def copies(example: Path, name: str) -> dict[str, str]:
     """Return the texts of the files for a user's new scenario, by file name.
 
-    The files are the example under its new name, and the files beside it that the example names.
+    The files are the example with its new name, and all files beside the example that its text names.
 
     example: The scenario's file.
     """

@@ -35,7 +35,7 @@ class Preset:
 def _shell(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
 ) -> dict[str, str | int]:
-    """Return the numbers of a Walker pattern by key.
+    """Return a dict with the keys and numbers of a Walker pattern.
 
     altitude, inclination, node_offset: The values with units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.

@@ -67,7 +67,7 @@ class Station:
 class Isl(RateKeys):
     """The links between satellites.
 
-    The key `rule` determines the links at each instant. `acquisition` is the time to point a laser.
+    The key `rule` determines the links at each instant.
     """
 
     rule: str = word(
@@ -126,8 +126,8 @@ class Isl(RateKeys):
 
     @property
     def longest_acquisition_ns(self) -> int:
-        """The longer of the acquisition times within a plane and between planes. 0 means that every new link is usable
-        at once."""
+        """The longer of two acquisition times: within a plane, and between planes. 0 means that every new link is
+        usable at once."""
         return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TCP profiles as sysctls. A plan contains every sysctl of a host, so that none depends on the free memory at boot.
+"""The TCP profiles as sysctls. A plan contains every sysctl of a host. Otherwise, some would depend on the free memory
+at boot.
 
 Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. Without these sysctls in
 the plan, two runs of the same plan could differ.

@@ -161,7 +161,7 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
     """Return a discipline's parameters as a scenario writes them.
 
     kind: A key of `PARAMETERS`.
-    parameters: The parameters as a plan contains them, by name with unit suffix.
+    parameters: A dict of the parameters as in a plan. The keys are names with unit suffix.
     Returns: The parameters sorted by name, ready for TOML.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})

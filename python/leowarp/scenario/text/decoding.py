@@ -39,7 +39,8 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """Return the place of a key in the text, or the section's beginning if the key is missing.
+        """Return the position of a key in the text. If the key is missing, return the position of the section's
+        beginning.
 
         key: The name in TOML, without the unit's suffix.
         """
@@ -208,7 +209,8 @@ def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Pro
 
 
 def _plain(node: Node) -> Any:
-    """Return the value of a node, with the nodes below it replaced by their values."""
+    """Return the value of a node as plain Python values. Nodes inside a dict or list are also replaced by their
+    values."""
     if isinstance(node.value, dict):
         return {key: _plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):

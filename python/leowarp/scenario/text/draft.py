@@ -19,7 +19,7 @@ class Draft:
     stations, flows: The sections in the order of the file. If the medium defines the stations, `completion` replaces
         them.
     modules: The parameters of each kernel module, as texts.
-    hosts, pinned: The content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``, by station name.
+    hosts, pinned: For each station name, the content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``.
     dishes: A dict from the index of a station to its ``[stations.access]``.
     """
 

@@ -17,7 +17,8 @@ from leowarp.base.units import PACKETS, Quantity
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a plan names. Files with equal names and contents are equal. `path` and `named_in` are not compared.
+    """A file that a plan names. Two files are equal if their names and contents are equal. `path` and `named_in` are
+    not compared.
 
     name: The name without folders. The run directory contains the file as ``00-inputs/<name>``.
     sha256: The hash of the file's content, hexadecimal.
@@ -80,7 +81,7 @@ def quantity(
 ) -> Any:
     """Declare a key whose value is a quantity between `low` and `high`, or the word `none`.
 
-    measure: One of the measures in `leowarp.base.units`, whose suffix the attribute's name has.
+    measure: One of the measures in `leowarp.base.units`. The name of the attribute must end in the measure's suffix.
     doc: The meaning of the key, for the reference page.
     default, low, high: The values with units, as a user would write them. If the default is None, the value comes from
         a preset, the gazetteer or the user.

@@ -30,8 +30,8 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 class _Reader:
     """A reader that records the line at which each path of a valid TOML text begins.
 
-    `lengths` counts the elements of each array of tables so far: `[a.b]` belongs to the last element of `a` (TOML 1.0,
-    array of tables).
+    `lengths` counts the elements of each array of tables so far, because `[a.b]` belongs to the last element of `a`
+    (TOML 1.0, array of tables).
     """
 
     def __init__(self, text: str) -> None:
@@ -75,7 +75,8 @@ class _Reader:
         return path
 
     def _pair(self, table: KeyPath) -> None:
-        """For ``a.b = value``, record ``a`` and ``a.b``, then the paths within the value."""
+        """Record the paths in a pair. For ``a.b = value``, these are ``a`` and ``a.b``, then the paths within the
+        value."""
         start, path = self.at, table
         for part in self._key():
             path = self._note((*path, part), start)

@@ -158,8 +158,8 @@ def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Choose indexes of `shares`, with probabilities equal to the shares. The `draws` are uniform numbers between 0 and
-    1."""
+    """Choose random indexes of `shares`. The probability of an index is its share. The `draws` are uniform numbers
+    between 0 and 1."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 

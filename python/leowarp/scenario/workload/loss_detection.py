@@ -114,7 +114,7 @@ def _value(draft: Draft, name: str, attribute: str):
 
 
 def _text(value: object, scale: int) -> str:
-    """Return a parameter as the module reads it. It is a whole number, in which 0 means one round trip."""
+    """Return a parameter as the module reads it. The result is a whole number. 0 means one round trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
 
 

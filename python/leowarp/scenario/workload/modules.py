@@ -97,7 +97,7 @@ def parameter_as_written(name: str, value: str) -> str:
 
 
 def complete_modules(draft: Draft, problems: Problems) -> None:
-    """Check the modules' names, and fill in parameters that follow from the flows and an access link.
+    """Check the modules' names, and fill in the parameters that depend on the flows or on an access link.
 
     Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
     parameters. The agent sets the parameter `origin_ns` of every module that has this parameter.

@@ -108,7 +108,8 @@ def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
 
 
 def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[str, tuple[str, Section]]:
-    """Map each further interface's station to its host's station and to the subflow that makes it one."""
+    """Return a dict from the station of each further interface to its host's station, and to the subflow that uses the
+    interface."""
     joined: dict[str, tuple[str, Section]] = {}
     for subflow, whole in pairs:
         ends = ("source", "destination")

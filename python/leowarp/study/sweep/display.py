@@ -44,7 +44,7 @@ class StudyProgress:
     def left_s(self) -> float | None:
         """Return the real time in seconds until the study is done. None means unknown.
 
-        The remaining runs are assumed to take as long as the runs of the last `WINDOW_S`.
+        The rate of the remaining runs is assumed to be the rate of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
@@ -66,7 +66,7 @@ class StudyProgress:
         return line
 
     def _rate(self) -> str:
-        """Return the rate as text, per second or per minute, so that the value is at least about 1."""
+        """Return the rate as text. The rate is per second, or per minute if it would be below 1 per second."""
         assert self.rate_per_s is not None
         return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 

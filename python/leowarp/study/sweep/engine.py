@@ -388,7 +388,7 @@ def _origin(kernel: str, options: Options) -> Origin:
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Return the errors of failed runs by run id."""
+    """Return a dict from run id to error, for all failed runs."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()

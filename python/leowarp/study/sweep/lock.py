@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when its
-process ends, for whatever reason.
+"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when the
+process that holds it ends, for whatever reason.
 
 The lock is a flock(2) on `study.lock`. A mere file would not be a good lock, because it would remain after the process
 is killed. On NFS, Linux turns a flock into a lock on the server, which also works between machines (flock(2), NOTES).
@@ -56,7 +56,7 @@ class Holding:
         return self
 
     def _locked(self) -> bool:
-        """Return whether the lock was obtained in `TRIES` attempts, `PAUSE_S` apart."""
+        """Try to get the lock `TRIES` times, `PAUSE_S` apart, and return whether this succeeded."""
         for _ in range(TRIES):
             try:
                 # The kernel releases a flock however the process ends, even with SIGKILL.

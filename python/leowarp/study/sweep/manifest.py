@@ -46,6 +46,6 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete the manifest of an earlier start. It must be deleted before any other file changes, because it would no
+    """Delete the manifest of an earlier start. Call this before any other file changes, because the manifest would no
     longer match the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

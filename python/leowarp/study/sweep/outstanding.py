@@ -37,8 +37,8 @@ class Outstanding:
         """Take at most `most` runs from the queue that contains the next run of the study.
 
         most: The maximum number of runs, at least 1, usually the result of `batch_size`.
-        Returns: The runs. A run that must be made alone is returned alone. The caller must check first that a run is
-            left.
+        Returns: The runs. If the next run must be made alone, it is the only one in the list. The caller must check
+            first that a run is left.
         """
         # The queue whose first run has the lowest number comes next, so that runs are made in the order of the study. A
         # study that is stopped early therefore has results of the first seeds for all combinations.

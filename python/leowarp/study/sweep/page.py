@@ -105,8 +105,8 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """Return the warnings that a reader must know before trusting the numbers. Missing, failed and removed runs come
-    first, followed by the runs' warnings, the most frequent first.
+    """Return the warnings that a reader must know before trusting the numbers. First come the warnings about missing,
+    failed and removed runs. The runs' own warnings follow, the most frequent first.
     """
     sentences = []
     if len(frame) < runs:

@@ -46,7 +46,7 @@ class StudyRun:
     kernel: The value of `guest.kernel` in the plan.
     values: The values of the parameters as written, by dotted key.
     columns: A dict from a result column to the value of the run's parameter.
-    origin: The checksums of kernel and agent and leowarp's version, with which the run is made.
+    origin: What makes the run: the checksums of kernel and agent, and leowarp's version.
     """
 
     run_id: str
@@ -116,7 +116,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 
     facts: The settings of this start.
     runs: All runs of the study, in order.
-    Returns: The number of runs of earlier starts that are no longer in the study (`in_study` is false).
+    Returns: The number of runs that earlier starts made and that are no longer in the study (`in_study` is false).
     Raises OSError if the file cannot be written. After an OSError, the old file is unchanged.
     Raises TraceError if the old file is damaged.
     """

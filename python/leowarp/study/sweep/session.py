@@ -54,7 +54,7 @@ class _UnderWay:
     """A batch that a worker is making.
 
     runs: All runs of the batch.
-    unfinished: The runs that have no result yet, by position in the batch.
+    unfinished: A dict from position in the batch to each run that has no result yet.
     """
 
     runs: list[StudyRun]
@@ -186,7 +186,7 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Return the path for the directory of a run. Files of a killed start are removed first."""
+        """Return the path for the directory of a run. If an earlier start was killed, its files are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
@@ -219,7 +219,8 @@ class Session:
         """Return the rows to store at the end of a batch. A run without a result is repeated in a batch of its own,
         unless its batch had only one run.
 
-        If the batch ended without an error and without a lost worker, a run without a result indicates a bug.
+        If the batch ended without an error and no worker was lost, every run must have a result. A run without one
+        indicates a bug.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status of the directory of a study. It can be read while the study is running."""
+"""The status of the directory of a study. The status can be read while the study is running."""
 
 from __future__ import annotations
 

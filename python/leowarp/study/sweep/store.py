@@ -36,8 +36,8 @@ JOURNAL = "journal.jsonl"
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
 """The limits of the journal. Rows move to a Parquet file after `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last
-move. More frequent moves would take more time in total, because each Parquet file needs a sync. Less frequent moves
-would slow down status commands, because they read the complete journal each time."""
+move. More frequent moves would take more time in total, because each Parquet file needs a sync. With less frequent
+moves, status commands would be slower, because each one reads the complete journal."""
 
 MOST_FILES = 200
 """While the study runs, the files are merged if there are more than this number. At the end of the study, the files are
@@ -235,7 +235,7 @@ class Store:
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
-        """Replace the complete data set in one step. A reader sees either all old files or all new files."""
+        """Replace the complete data set in one step. A reader never sees a mixture of old and new files."""
         beside = self._beside()
         plainfiles.remove(beside)
         beside.mkdir()
@@ -276,7 +276,7 @@ class Store:
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Read the rows in Parquet files and the rows that are only in the journal, without the study's lock.
+    """Without the study's lock, read the rows in Parquet files and the rows that are only in the journal.
 
     folder: The directory of the study, into which another process may be writing.
     Returns table: The rows in files. None means that no file has been written yet.

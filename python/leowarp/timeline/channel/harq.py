@@ -4,9 +4,9 @@
 A packet fills one codeword. The first transmission of a codeword and its retransmissions start at intervals of
 `retransmission_delay_ns`. A transmission delivers the mutual information of its symbols, at the received power during
 the transmission. The receiver stores the information of all transmissions of a codeword. The receiver decodes the
-codeword when the sum of the information reaches the threshold, which is `threshold_ratio` times the number of data
-bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions` times. If
-the sum is below the threshold even after the last transmission, the packet is lost.
+codeword when the sum of the information reaches the threshold. The threshold is `threshold_ratio` times the number of
+data bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions`
+times. If the sum is below the threshold even after the last transmission, the packet is lost.
 
 - `incremental` (type II): every transmission sends new bits, and the receiver adds up their information. `Harq.rule`
   says how the receiver determines the number of new bits. After the whole codeword has been sent, there are no new
@@ -289,12 +289,12 @@ class _Looks:
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
-        """Return the ratio of symbol energy to noise as a function of time, as a receiver measures it."""
+        """Return the ratio of symbol energy to noise over time, as the receiver measures it."""
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return, for each codeword in `who`, the mean of the function `what` during one of its transmissions. The
-        transmission has `bits` bits at the symbol rate of first transmissions."""
+        transmission sends `bits` bits. Its symbol rate is the same as for first transmissions."""
         # Positions are floats in units of samples, because a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)

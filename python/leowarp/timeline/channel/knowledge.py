@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power levels that a receiver expects from its channel, at any time and one delay after a received level."""
+"""Computes which power levels a receiver expects from its channel: at any time, and one delay after it received a
+level."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ BLOCK_SAMPLES = 1 << 18
 """The number of samples computed at once. A block's intermediate arrays take some 20 MB for a run of any length."""
 
 SAMPLES_MAX = 500_000_000
-"""500 million samples take 2.5 GB for level and state. If a series would be longer, the speed or the carrier frequency
-is probably a typing error."""
+"""The maximum number of samples in a series. So many samples take 2.5 GB for level and state. If a series would be
+longer, the speed or the carrier frequency is probably a typing error."""
 
 FRAMES = ("common", "by-state")
 
@@ -60,10 +60,10 @@ class LandMobile:
     correlation_m, transition_m: The correlation distance of the direct signal. The length of the slope between two
         states.
     frames: "common" or "by-state". The length of a step of the Markov chain. `common`: the step has the same length in
-        every state. This length is the mean of the states' shortest lengths, weighted by the states' shares. With steps
-        of equal length, the states' shares of the distance equal the chain's stationary distribution. The published
-        shares equal this distribution, too. `by-state`: the step length of each state is the shortest length of this
-        state. This changes the states' shares of the distance.
+        every state. This length is the mean of the states' shortest lengths, weighted by the states' shares. If all
+        steps are equally long, each state's share of the distance equals its share in the chain's stationary
+        distribution. The published shares equal this distribution, too. `by-state`: the step length of each state is
+        the shortest length of this state. This changes the states' shares of the distance.
     frame_m: The length of a step. With `common`, this length is used instead of the weighted mean of the shortest
         lengths of all states.
     samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter, it is the
@@ -118,7 +118,7 @@ class LandMobile:
         return self.speed_m_per_s / self.wavelength_m
 
     def model(self) -> Model:
-        """Return the parameters, completed with the lengths of the environment's parameter set.
+        """Return the parameters. Lengths that the user did not set are taken from the environment's parameter set.
 
         The lengths that the user sets override the lengths of the parameter set.
 
@@ -237,8 +237,8 @@ def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -
 def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSeries:
     """Return the power over at least `duration_ns`. Equal parameters and seed give equal series.
 
-    States, direct signal and diffuse signal use separate random streams. A parameter of one of them, such as the frame
-    length, does not change the random numbers of the others.
+    States, direct signal and diffuse signal use separate random streams. If a parameter of one stream changes, such as
+    the frame length, the other streams keep their random numbers.
 
     Raises ScenarioError: For the same reasons as `LandMobile.model`; also if the series would have more than
         `SAMPLES_MAX` samples.

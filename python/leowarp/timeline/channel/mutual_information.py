@@ -106,7 +106,7 @@ def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @cache
 def _table(modulation: str) -> NDArray[np.float64]:
-    """Return `quadrature` at `_LEVELS_DB`, computed once per modulation and process."""
+    """Return `quadrature` at `_LEVELS_DB`. The result is computed once per modulation in each process."""
     return quadrature(modulation, power_ratio(_LEVELS_DB))
 
 

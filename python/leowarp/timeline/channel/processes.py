@@ -19,8 +19,8 @@ class Visits:
     """The states that the terminal visits one after the other along its path.
 
     states: int8 array of shape (n,). Two successive states are always different.
-    starts_m: float64 array of shape (n + 1,). The start of each visit. The first is 0, and the additional last entry is
-        the end of the last visit.
+    starts_m: float64 array of shape (n + 1,). The start of each visit. The first start is 0. The additional last
+        element is the end of the last visit.
     """
 
     states: NDArray[np.int8]
@@ -141,8 +141,8 @@ class Multipath:
     1974, section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter
     whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
     long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of
-    0.005 within four wavelengths. The error of the second moment of the spectrum, which determines level crossings, is
-    2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. Truncating the exact spectrum's
+    0.005 within four wavelengths. The second moment of the spectrum determines how often a level is crossed. Its error
+    is 2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. Truncating the exact spectrum's
     response at `REACH_WAVELENGTHS` would lose 7 % of the second moment.
     """
 

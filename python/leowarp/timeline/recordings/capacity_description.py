@@ -32,8 +32,8 @@ class CapacityDescription:
 
     rows: The number of measured rows.
     interval_ns: The median length of the rows, or 100 ms if the quantiles are computed from means over 100 ms.
-    zero_ns: The time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS`
-        times the spacing of nearby opportunities count. A steady 3 Mbit/s has one packet per 4 ms, but no gap.
+    zero_ns: The time in which the direction carried nothing. In a packet trace, a gap counts only if it is longer than
+        `GAP_SPACINGS` times the spacing of nearby opportunities. A steady 3 Mbit/s has one packet per 4 ms, but no gap.
     steps_bps: The quantiles of the absolute change of the rate from one row to the next.
     """
 

@@ -200,7 +200,8 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """Return a table as if probes 10 ms apart had measured it. Long rows thus have more weight."""
+    """Return the values of a table as if they had been measured by probes every 10 ms. Long rows thus have more
+    weight."""
     apart_ns = np.diff(rows.t_ns)
     # If all rows have equal length, they already have equal weight, so each row is used as if it were a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():

@@ -45,12 +45,12 @@ class Loss:
     in_handover: The number of probes lost within 1 s of a reconfiguration. None means that there is no schedule of
         reconfigurations.
     runs: The lengths of the runs of lost probes, in chronological order.
-    obstructions: The losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
-        passed behind an obstacle.
+    obstructions: The losses of 1 s and more that recur and begin at any time between reconfigurations. They recur as if
+        satellites passed behind an obstacle.
     outages: The losses of 1 s and more that are not obstructions.
-    over_time_ratio, over_time_up_ratio: The mean loss ratio of a table over the time with a connection.
-        `over_time_up_ratio` is the ratio of the uplink, for round trips whose directions have different loss ratios.
-        None means a measurement without loss ratios.
+    over_time_ratio, over_time_up_ratio: The mean loss ratio of a table over the time with a connection. If the loss
+        ratios of the two directions of round trips differ, `over_time_up_ratio` is the ratio of the uplink. None means
+        a measurement without loss ratios.
     certain: For a table with loss ratios, the stretches in which every packet is lost. `lost` is then 0.
     """
 
@@ -211,5 +211,5 @@ def _by_cause(
 
 
 def _crosses(one: LongLoss, schedule: Schedule) -> bool:
-    """Return whether a reconfiguration lies within the loss, and not near its beginning or end."""
+    """Return whether a reconfiguration happens during the loss, but not near its beginning or end."""
     return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

@@ -106,7 +106,7 @@ class ClockStep:
     """An adjustment of the sender's clock.
 
     t_ns: The time of the adjustment, on the measurement's clock.
-    by_ns: The amount by which the clock was set forward. A negative amount means back.
+    by_ns: The amount by which the clock was set forward. If the clock was set back, the amount is negative.
     """
 
     t_ns: int
@@ -148,8 +148,8 @@ class Measurement:
         lost.
     lost_down, lost_up: Whether each probe is known to be lost in this direction. The arrays have the shape of
         `round_trip`.
-    loss_up_ratio: float64 array or None. The loss ratio of the uplink, for a table of round trips, in the shape of
-        `round_trip`. If it is given, `round_trip.loss_ratio` is the loss ratio of the downlink.
+    loss_up_ratio: float64 array or None. The loss ratio of the uplink in a table of round trips. The array has the
+        shape of `round_trip`. If it is given, `round_trip.loss_ratio` is the loss ratio of the downlink.
     probe_bytes: The IP length of the probes.
     probes: True if each sample is a probe, so that nothing is known between two samples. False if the samples are rows
         of a table. A row is valid until the next row.
@@ -160,7 +160,7 @@ class Measurement:
     clock_steps: The adjustments of the sender's clock, detected from sequence numbers.
     steady_ns: int64 array or None. The sending times after undoing the backward adjustments of the clock, in the shape
         of `round_trip`. None means that the series' own clock was never set back.
-    transfer_back: The downlink part of a transfer in both directions. `transfer` is then the uplink part.
+    transfer_back: The downlink part, if the transfer runs in both directions. `transfer` is then the uplink part.
     skipped: The parts of the file that could not be read, with counts and reasons.
     longest_step_ns: If only a part of the table was read, the longest step between two rows of the whole table. None
         means that the step is computed from the rows.

@@ -70,7 +70,7 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
 
 
 def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
-    """Return the IP length of the probes if the delays include their transmission time, and otherwise 0."""
+    """If the delays include the probes' transmission time, return the IP length of the probes, otherwise 0."""
     if keys.probe_size_bytes is not None:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
@@ -110,8 +110,8 @@ def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None)
 def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
-    """Return the capacities on the clock of the delays, if both files have wall-clock times. Otherwise, capacities and
-    delays start at the same instant."""
+    """Return the capacities on the clock of the delays, if both files have wall-clock times. If one of the files lacks
+    these times, capacities and delays start at the same instant."""
     # With the overhead included, one opportunity carries exactly one full packet.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]

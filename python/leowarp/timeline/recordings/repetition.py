@@ -26,8 +26,8 @@ def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray
 
 
 def repeated_capacity(capacity: Capacity, until_ns: int) -> Capacity:
-    """Return the capacity, repeated until `until_ns`. If the end of the last row is unknown, the last row is as long as
-    the median row."""
+    """Return the capacity over time, repeated from its beginning until `until_ns`. If the end of the last row is
+    unknown, the last row is as long as the median row."""
     period_ns = capacity.end_ns
     if period_ns <= capacity.t_ns[-1]:
         steps_ns = np.diff(capacity.t_ns)

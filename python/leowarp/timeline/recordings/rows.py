@@ -6,8 +6,8 @@ The first steps are, in this order: divide round trips, assign lost probes to a 
 gaps. After these steps, the rows are resampled and interpolated. The rows of the return direction are also shifted by
 the forward delay. Nothing is added to the measurement unless a key requests it.
 
-A probe sent at t enters the forward direction at t. The reply enters the return direction when the probe has arrived,
-at t plus the forward delay of this probe. The forward part of a round trip is therefore placed at the first time, and
+A probe sent at t enters the forward direction at t. The reply enters the return direction at the probe's arrival, which
+is t plus the forward delay of the probe. The forward part of a round trip is therefore placed at the first time, and
 the return part at the second. A ping in the guest therefore gets exactly one measured round trip, and not a mixture of
 two.
 
@@ -112,7 +112,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """Return the part of each round trip, in ns, that the key `rtt` assigns to one direction."""
+    """Return for each round trip the part, in ns, that belongs to one direction. The key `rtt` determines the parts."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -200,8 +200,8 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     """Return the direction as rows. A row is valid from its time on.
 
-    forward: _Way. The direction in which the probes travel before they enter `way`. None means that probes are sent in
-        the direction `way`.
+    forward: _Way. The direction that the probes cross before `way`. None means that probes are sent in the direction
+        `way`.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows of a large table that a run needs. The rows are sorted by time, so a binary search finds the first
-needed row without reading all rows before it.
+"""Finds the rows of a large table that a run needs. The rows are sorted by time. A binary search therefore finds the
+first needed row without reading the rows before it.
 
 Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. A
 mistake in a row remains unnoticed if the run does not read this row. The search ends at anything unexpected, such as a
@@ -42,7 +42,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """The part of a measurement that a run needs, on the measurement's clock.
 
-    margin_ns: The additional time before and after the part that the run needs.
+    margin_ns: The rows in this time before and after the needed part are also read.
     """
 
     begin_ns: int

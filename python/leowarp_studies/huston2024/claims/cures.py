@@ -18,8 +18,8 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
-    """Compare a BBR that only delays the increase of its rate across reconfigurations with unmodified BBR, paired by
-    seed. Goodput, retransmissions and the 99th percentile of the RTT are compared. Results of the complete
+    """Compare unmodified BBR with a BBR that only delays rate increases across reconfigurations. Runs with the same
+    seed are compared. Goodput, retransmissions and the 99th percentile of the RTT are compared. Results of the complete
     `bbr_handover` are only listed.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
@@ -72,7 +72,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
 """The queue disciplines that mark CUBIC's packets as in RFC 3168."""
 MARKS_ONLY = "cubic_handover-marks"
-"""The name of a CUBIC that reacts to marks and timeouts, but not to losses that fast recovery can repair."""
+"""The name of the CUBIC variant that reacts to marks and timeouts. It ignores losses that fast recovery can repair."""
 
 
 # Implements claim 3.14 of huston2024 (text).

@@ -24,7 +24,7 @@ WITHIN_S = CUT_WITHIN_NS / 1e9
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""The smallest share of its goodput that a sender must keep under loss to "keep its rate"."""
+"""A sender "keeps its rate" if it keeps at least this share of its goodput under loss."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 """The slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
@@ -146,8 +146,8 @@ def loss_detracts(frames: Frames) -> Outcome:
 
 
 def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
-    """Yield the intervals between cuts. Each begins half a second after a cut, and ends with the next cut or with the
-    session. Intervals shorter than `SHORTEST_S` are left out."""
+    """Yield the intervals between cuts. An interval begins half a second after a cut, and ends at the next cut or at
+    the end of the session. Intervals shorter than `SHORTEST_S` are left out."""
     borders = [*trace.cuts["t_s"].tolist(), trace.end_s]
     for cut_s, until_s in itertools.pairwise(borders):
         if until_s - cut_s - WITHIN_S >= SHORTEST_S:

@@ -210,8 +210,8 @@ def successive_differences(frames: Frames) -> Outcome:
 def long_term_loss(frames: Frames) -> Outcome:
     """Return the share of pings without a reply: one share for all runs together, and one for each run.
 
-    A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. By chance alone, the number of lost pings varies by a fifth
-    between runs.
+    Of a run's 1,800 pings, 18 to 36 are lost if the loss ratio is 1 to 2 %. By chance alone, the number of lost pings
+    varies by a fifth between runs.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
@@ -238,7 +238,7 @@ def single_losses(frames: Frames) -> Outcome:
     """Count the pings that are lost at a reconfiguration, and measure the time without replies.
 
     How many pings are lost depends on the sending rate. As in the study, the tested pings wait for each reply. The time
-    without replies is measured with the frequent pings. The accuracy is the time between two pings.
+    without replies is measured with the frequent pings. The measured time is accurate to the time between two pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -281,9 +281,9 @@ STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
 def capacity_range(frames: Frames) -> Outcome:
     """Compare the goodput of the capacity tests with figure 2: median, lowest and highest value in each direction.
 
-    A test uses TCP, so its result is below the capacity of the link. The link's capacity at the time of the test is
-    also listed. The capacity shows whether the profile is wrong or losses slowed the test. The lowest and the highest
-    value are single tests among 1,464, so they have wider tolerances than the medians.
+    A test uses TCP, so its result is below the capacity of the link. The capacity of the link during each test is
+    therefore also listed. The capacity shows whether the profile is wrong or losses slowed the test. The lowest and the
+    highest value are single tests among 1,464, so they have wider tolerances than the medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -337,7 +337,7 @@ def _by_hour(rows: pd.DataFrame) -> str:
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
-    """Return the pings that test claim 3.2, by name."""
+    """Return a dict from a name to the pings that test claim 3.2."""
     return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
 
 

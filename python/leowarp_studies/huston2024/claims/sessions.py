@@ -136,9 +136,9 @@ def cubic_starts_fast(frames: Frames) -> Outcome:
 def bbr_is_revised(frames: Frames) -> Outcome:
     """Compare how much BBR's bandwidth estimate changes at reconfigurations and at other times.
 
-    The change at other times is the change from the first to the second half of each slot. The first 2 s of a slot are
-    left out, because the estimate falls later than the capacity. The estimate is the maximum over ten round trips
-    (tcp_bbr.c, bbr_bw_rtts).
+    At other times, the estimate in the first half of each slot is compared with the estimate in the second half. The
+    first 2 s of a slot are left out, because the estimate falls later than the capacity. The estimate is the maximum
+    over ten round trips (tcp_bbr.c, bbr_bw_rtts).
 
     Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
         without off-peak sessions).

@@ -73,7 +73,7 @@ def _quoted(part: str) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """Return the value of a node in plain TOML types: dicts and lists without positions in the source."""
+    """Return the value of a node in plain TOML types. Dicts and lists have no positions in the source."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):

@@ -61,7 +61,7 @@ class Combination:
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """Return the plan's text before and after its seed.
+        """Return the two parts of the plan's text: before the seed, and after it.
 
         Raises AssertionError if the seed does not occur exactly once in the text.
         """

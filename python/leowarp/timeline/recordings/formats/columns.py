@@ -98,8 +98,7 @@ def guess(path: Path, text: str) -> Guess | None:
     The first remaining column is the round trip. Its unit is chosen so that the values are between 0.1 ms and 10 s.
 
     path: The file, for messages.
-    text: The content of the file. Only its first 1000 rows are used, and of these only rows with the usual number of
-        cells.
+    text: The content of the file. Only the first 1000 rows are used. Rows with an unusual number of cells are ignored.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)

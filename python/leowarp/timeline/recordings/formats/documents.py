@@ -34,7 +34,7 @@ class Document:
     """One JSON value of a file.
 
     line, last_line: The first and the last line, from 1.
-    element: The index of this document if the file's value is a list of documents, otherwise None.
+    element: If the file's value is a list of documents, the index of this document, otherwise None.
     """
 
     line: int
@@ -138,7 +138,7 @@ def document_of(
 
 
 def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
-    """Return the error for a text that begins with JSON but does not contain the required object."""
+    """Return the error for a text that begins with JSON but lacks the required object."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:

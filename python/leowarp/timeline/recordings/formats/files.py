@@ -93,7 +93,8 @@ def read_capacity(
 
 
 def capacity_format_of(path: Path) -> str | None:
-    """Return csv or mahimahi if the file can only contain capacity, or None if it may contain delays."""
+    """If the file can only contain capacity, return its format, csv or mahimahi. If it may contain delays, return
+    None."""
     lines = numbered(text_of(path))
     if lines and looks_like_csv(lines[0][1]):
         names = {name.strip() for name in lines[0][1].split(",")}

@@ -133,8 +133,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Return the delays in one direction. A probe counts as lost only if it was certainly lost in this direction. A
-    lost probe is left out if the direction of its loss is unknown."""
+    """Return the delays in one direction. A probe counts as lost only if it was certainly lost in this direction. If
+    the direction of a loss is unknown, the probe is left out."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

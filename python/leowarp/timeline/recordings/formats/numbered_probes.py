@@ -97,8 +97,8 @@ def sent_in_order(
     delay_ns: NDArray[np.float64],
     unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
-    """Return all probes of a measurement, in the order of their numbers. A probe without a reply gets a sending time
-    between its neighbours' times, at even intervals.
+    """Return all probes of a measurement, in the order of their numbers. The sending times of probes without replies
+    are spread evenly between the neighbours' times.
 
     sequence: int64 array of shape (n,). The numbers strictly increase.
     sent_ns, delay_ns: arrays of shape (n,). The sending time on the sender's clock, and the round trip. nan means lost.

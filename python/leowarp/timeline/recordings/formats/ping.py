@@ -53,8 +53,8 @@ _ORPHAN = (
     "copies (DUP!) of replies that are not in the file",
 )
 _MOST_PARTS = 100
-"""The largest number of parts of an output. A new part begins where the sequence numbers go back. If the numbers go
-back more often, the lines are not in order."""
+"""An output has at most this many parts. A new part begins where the sequence numbers go back. If the numbers go back
+more often, the lines are not in order."""
 
 
 def looks_like_ping(text: str) -> bool:

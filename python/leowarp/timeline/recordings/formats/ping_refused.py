@@ -58,8 +58,8 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
 def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> None:
     """Check that all replies have time stamps, or that an interval is given.
 
-    Raises ScenarioError if a reply has no time stamp and no interval is given, or if replies have time stamps and an
-    interval is given.
+    Raises ScenarioError if a reply has no time stamp and no interval is given. Also raised if replies have time stamps
+    although an interval is given.
     """
     stamped = [reply.printed_ns is not None for reply in replies]
     if any(stamped) and not all(stamped):

@@ -87,8 +87,8 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Return sentences about probes that ping sent before its first reply and after its last. The output of ping has no
-    lines for these probes, so ping's statistics are used."""
+    """Return sentences about probes that ping sent before its first reply and after its last. The output has no lines
+    for these probes, so their number is computed from ping's statistics."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

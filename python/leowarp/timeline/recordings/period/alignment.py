@@ -37,7 +37,7 @@ _TELLING = 3.0
 """The smallest log Bayes factor of a sign that is used to locate the instants."""
 
 _ALMOST = 0.7
-"""A sign is used only if its log Bayes factor is at least this share of the strongest sign's factor."""
+"""If the log Bayes factor of a sign is below this share of the strongest sign's factor, the sign is not used."""
 
 
 def aligned(
@@ -47,7 +47,7 @@ def aligned(
 
     period_ns, phase_ns: The initial values. They must predict the instants at both ends of the series to about one bin
         of the module `signs`.
-    by_sign: The log Bayes factor of each sign. Signs with weak evidence are not used.
+    by_sign: The log Bayes factor of each sign. If the evidence of a sign is weak, the sign is not used.
     loose_ratio: The largest relative change of the period.
     """
     of = _Samples(series)

@@ -18,8 +18,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.search import Search
 
 BELIEVED = -3.0
-"""If the best candidate's log odds are at least this value, the answer is that there is a period. If the log odds are
-near this value, half of the answers are right."""
+"""A period counts as found if the best candidate's log odds are at least this value. If the log odds are near this
+value, half of the answers are right."""
 
 _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5

@@ -134,8 +134,8 @@ class Ratios:
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithm of the mean over several Bayes factors, shape (phases,). There is one factor per sign,
-        and one factor for all signs together."""
+        """Return the logarithm of the mean over several Bayes factors, shape (phases,). Each sign has one factor, and
+        all signs together have one more."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 

@@ -70,8 +70,8 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Return the forward adjustments of the clock that look like pauses of the recording. After such an adjustment,
-    events follow their schedule only if the adjustment is undone.
+    """Return the forward adjustments of the clock that look like pauses of the recording. If such an adjustment is
+    subtracted from the later times, events follow their schedule again.
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Reconfigurations
     distinguish a pause from a clock that was set. If the recorder only paused, reconfigurations stay on the same
@@ -142,8 +142,9 @@ def _refined(series: Series, found: Search) -> Schedule:
 
 def _late_ns(series: Series, signs: Signs) -> float:
     """Return the mean time in ns from an event to the middle of the bin that shows the event. The time counts as 0 if a
-    bin may have several probes. If a bin has at most one probe, the probe is at the bin's beginning. On average, the
-    event happened half an interval before this probe, because it came between this probe and the previous one."""
+    bin may have several probes. If a bin has at most one probe, the time of the bin's beginning is the time of the
+    probe. On average, the event happened half an interval before this probe, because it came between this probe and the
+    previous one."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

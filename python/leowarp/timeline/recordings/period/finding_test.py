@@ -22,8 +22,8 @@ JUDGED = range(7000, 7200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2
-"""The allowed error of the phase in the middle of the recording. If the interval between probes is longer, the interval
-is allowed."""
+"""The allowed error of the phase in the middle of the recording. If the interval between probes is longer than this
+value, the error may be as large as the interval."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def test_the_whole_period_is_told_from_its_parts(parts: int) -> None:
 
 
 def test_a_part_with_stronger_spikes_is_told_from_the_whole_by_losses_and_steps() -> None:
-    """Spikes occur at every third of a period of 15 s. Losses and steps occur only at whole periods."""
+    """Spikes occur at every third of a period of 15 s. Losses and steps occur once per period."""
     dice = np.random.default_rng(8)
     t_ns = np.arange(0, 450 * S, S // 2)
     slot, into_ns = (t_ns - 8 * S) // (15 * S), (t_ns - 8 * S) % (15 * S)

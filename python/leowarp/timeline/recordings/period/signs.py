@@ -239,7 +239,7 @@ def _shares(score: Scores, within: int) -> Scores:
     uniform, whatever the noise's distribution, if the distribution is the same in all surrounding bins.
 
     score: float64 array of shape (bins,). nan: unknown.
-    within: The number of surrounding bins on each side.
+    within: The number of bins on each side with which a bin is compared.
     Returns: float64 array of shape (bins,). The values are in (0, 1], or nan where the score is nan.
     """
     found = np.full(len(score), np.nan)
