@@ -28,7 +28,7 @@ settings.load_profile("leowarp")
 
 @pytest.fixture(autouse=True, scope="session")
 def _kernel_in_the_default_ones_place(request):
-    """The kernel that `--kernel` names boots wherever a test in this process requests the default kernel."""
+    """If a test in this process requests the default kernel, it gets the kernel that `--kernel` names."""
     name = request.config.getoption("--kernel")
     if name == "default":
         yield

@@ -2,11 +2,11 @@
 """Measure leowarp's speed and memory on this machine, as the table of docs/performance.md.
 
     python bench/bench.py            measure, print, and write the table into docs/performance.md
-    python bench/bench.py --quick    a tenth of the virtual time, printed only
+    python bench/bench.py --quick a tenth of the virtual time, without writing the table
 
 The compared cases run in turn, `REPEATS` times, so that other load on the machine affects all cases alike. The table
-shows the median, the smallest and the largest value. On a shared machine, only ratios between values of one table are
-meaningful.
+shows the median, the smallest and the largest value. On a shared machine, only compare values of the same table, by
+their ratios.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
 
 
 def large_rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
-    """Measure a thousand flows over Starlink's first generation, with all satellites and with only the satellites that
-    some path uses."""
+    """Measure runs of a thousand flows over Starlink's first generation. Some runs have all satellites, and the others
+    only the satellites that some path uses."""
     whole = f"{round(10 * share)} s"
 
     def large(**changes: str) -> Callable[[Path], Measured]:

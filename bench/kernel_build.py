@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the processor time of building the guest kernel, by directory, and the curve that predicts the remaining
-time.
+"""Measure the processor time to build each directory of the guest kernel. The result also gives the curve that predicts
+a build's remaining time.
 
     python bench/kernel_build.py TREE DIRECTORY
 
@@ -86,7 +86,7 @@ def build(tree: Path, directory: Path) -> tuple[float, str]:
 
 
 def costs_of(directory: Path) -> dict[str, float]:
-    """Return the processor time in seconds by output file. Names are relative to the build directory."""
+    """Return a dict from output file to processor time in seconds. Names are relative to the build directory."""
     costs: dict[str, float] = defaultdict(float)
     for line in (directory / "costs").read_text().splitlines():
         _, seconds, output = line.split("\t")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the processor time that each override for speed saves, as the table of docs/performance.md.
+"""Measure how much processor time each override for speed saves. The results are a table in docs/performance.md.
 
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round, printed only

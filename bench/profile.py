@@ -74,8 +74,8 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """Return the cost of a packet in ns by part, from the difference between runs to `case.to_s` and to `case.from_s`.
-    Nothing else changes between these times."""
+    """Return the cost of a packet in ns, for each part of the guest. It is the difference between a run until
+    `case.to_s` and a run until `case.from_s`. Nothing else changes between these times."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):
@@ -86,7 +86,8 @@ def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
 
 
 def packet_lines(kernel: Path) -> list[str]:
-    """Return the table lines with a packet's cost by part, for one flow and for many flows."""
+    """Return the lines of a table that shows how much time a packet takes in each part of the system. One column is for
+    one flow, and one for many flows."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         one, many = (packet_ns(kernel, CASES[name], Path(scratch)) for name in (BASE, "90 flows"))
     lines = [f"| {part} | {one.get(part, 0):,.0f} | {ns:,.0f} |"

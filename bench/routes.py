@@ -6,9 +6,9 @@ docs/performance.md.
     python bench/routes.py --quick    fewer updates, once, printed only
 
 The constellation is Starlink's first generation with a +Grid. The stations are spread evenly between 52 degrees south
-and north. Each update finds the shortest paths in both directions for all pairs with a flow, with lengths, delays and
-change counts. The first update is slower, because no earlier paths limit its search. A run with one update is
-subtracted from a run with many updates, to exclude the first update.
+and 52 degrees north. Each update finds the shortest paths in both directions for all pairs with a flow. It also
+computes lengths and delays, and counts changes. The first update is slower, because no earlier paths limit its search.
+To exclude the first update, a run with one update is subtracted from a run with many updates.
 """
 
 from __future__ import annotations

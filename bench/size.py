@@ -114,7 +114,7 @@ def sent_pkts(totals: pd.DataFrame) -> int:
 
 
 def price(case: Case, share: float, scratch: Path) -> Price:
-    """Return the cost of a case between `from_s` and `to_s`, or in the first `share` of this interval."""
+    """Return the cost of a case from `from_s` on. Only the first `share` of the time from `from_s` to `to_s` counts."""
     file = scenario(case.pairs, scratch / "size.toml")
     until_s = case.from_s + (case.to_s - case.from_s) * share
     costs: list[Price] = []

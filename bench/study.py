@@ -49,7 +49,8 @@ def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
 
 
 def host_ms(scratch: Path) -> dict[str, float]:
-    """Return the processor time in ms of each host step of a run (median of ten)."""
+    """Return the processor time in ms that each step of a run takes on the host. Each value is the median of ten
+    runs."""
     steps: dict[str, list[float]] = {"plan": [], "timeline": [], "collection": []}
     for seed in range(1, TOGETHER + 1):
         list(summaries.make(plans(1, flows__0__size="1 MB", run__seed=str(seed)), scratch))

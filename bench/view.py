@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the page of `leowarp view`, drawn by software: a frame's cost, frames per second, and the time until the
-first picture.
+"""Measure how fast a browser without a graphics card draws the page of `leowarp view`. The results are a frame's cost,
+the frames per second, and the time until the first picture.
 
-The page runs in Chromium without a graphics card. *Script* is the processor time of the page's drawing, and *all* is
-the processor time of all Chromium processes. Other load on the machine does not change these times. Two values are
-measured in real time over 12 s: frames per second (at most 60), and the 95th percentile of frame times (the longest of
-20 frames). Both values need an idle machine.
+The page runs in Chromium without a graphics card. *Script* is the processor time in which the page draws, and *all* is
+the processor time of all Chromium processes. Other load on the machine does not change these times. Two values come
+from 12 s of real time, and need an idle machine. They are the frames per second (at most 60) and the 95th percentile of
+frame times.
 """
 
 import os

@@ -72,8 +72,8 @@ def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
     """Return the table that iproute2's `maketable` computes from samples. The samples are scaled to mean 0 and sigma 1,
     and limited to +-4. The table is the inverse of their distribution function.
 
-    Between two values that occur, `maketable` interpolates linearly by the shares of samples below these values. The
-    last entry of its table is the largest value.
+    `maketable` interpolates linearly between the values that occur, by the shares of samples below them. The last entry
+    of the table is the largest value.
     """
     cut = np.clip((samples - samples.mean()) / samples.std(ddof=1), -4, 4 - 1 / 50_000)
     values, counts = np.unique(cut, return_counts=True)
@@ -91,7 +91,7 @@ def pareto(size: int = 4096) -> np.ndarray:
 
 
 def made_of(draw: Draw, times_s: np.ndarray | None = None, threshold_pkts: int = THRESHOLD_PKTS) -> float:
-    """Return the mean displacement in packets of probes with delays from `draw`, averaged over probes."""
+    """Return the mean displacement in packets. It is averaged over `PROBES` probes, whose delays come from `draw`."""
     found = []
     for seed in range(PROBES):
         delays_s = SIGMA_S * draw(PROBE_PKTS, np.random.default_rng(seed))
@@ -109,13 +109,14 @@ def of_table(entries: np.ndarray) -> Draw:
 
 
 def in_bursts(tick_s: float) -> np.ndarray:
-    """Return the sending times in seconds of a sender that wakes at each tick and sends all due packets."""
+    """A sender wakes at each tick, and sends all packets that are due. Return the sending times of the packets in
+    seconds."""
     return np.floor(np.arange(PROBE_PKTS) / PROBE_RATE_PKTS_PER_S / tick_s) * tick_s
 
 
 def explanations(tables: Path) -> list[tuple[str, dict[str, float]]]:
-    """Return pairs of an explanation and a dict from distribution to mean displacement. The first entries use the
-    unchanged exponential distribution."""
+    """Return pairs of an explanation and a dict from distribution to mean displacement. The exponential distribution is
+    unchanged in the first entries."""
     rows: list[tuple[str, dict[str, float]]] = [
         ("as described: sigma is the standard deviation",
          {name: made_of(standard(name)) for name in STUDY_PKTS}),

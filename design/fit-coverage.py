@@ -3,10 +3,10 @@
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
-For each scenario key and each kind of recording, the script prints three values. The values are the number of seeds
-whose interval (nominal level 99 %) contains the true value, the median of the estimates, and the median width of the
-intervals. No kernel runs: pings are computed from the profile's tables. If the row of a fit is in the file already, the
-fit is not repeated.
+For each scenario key and each kind of recording, the script prints three values. The first value is the number of seeds
+whose interval (nominal level 99 %) contains the true value. The others are the median estimate and the median width of
+the intervals. No kernel runs: pings are computed from the profile's tables. If the row of a fit is in the file already,
+the fit is not repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from support.fitted import KINDS, estimates_of, truths
 
 
 def fitted(name: str, seed: int) -> dict[str, object]:
-    """Return a row of the file: kind of recording, seed, and the estimates of the fit."""
+    """Return a row of the file. It has the kind of recording, the seed, and the fitted estimates."""
     return {"kind": name, "seed": seed, "found": estimates_of(name, seed)}
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sensitivity of hybrid ARQ's loss to the parameters that `tauran2018` does not give.
+"""Computes how hybrid ARQ's loss depends on the parameters that `tauran2018` does not give.
 
     python design/harq-sensitivity.py [--figure FILE | --json]
 
 The script prints the tables of design/lms-harq.md: residual loss and retransmissions with all defaults, and the loss
 with one assumption changed at a time. The channel is intermediate tree shadowing at 40 degrees with 7, 10 and 13 dB.
-Five seeds have 10 km each (600 s at 60 km/h) and 60,000 codewords per seed. `--json` prints only the first table, with
-the means over the seeds.
+Each of five seeds is a drive of 10 km (600 s at 60 km/h) with 60,000 codewords. `--json` prints only the first table,
+with the means over the seeds.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def series(parameters: LandMobile, longest_ns: int, seed: int) -> PowerSeries:
 
 
 def found(case: Case, snr_db: float) -> list[Outcomes]:
-    """Return the outcomes of all codewords, one series per seed. The codewords are spread evenly over the distance."""
+    """Return the outcomes of all codewords, with one series per seed. The codewords are sent at equal distances along
+    the way."""
     levels = levels_known(case.channel, case.harq)
     begins = np.linspace(0, 1e9 * WAY_M / case.channel.speed_m_per_s, CODEWORDS, endpoint=False).astype(np.int64)
     # All cases use the same margin, so that they share their series.
@@ -102,15 +103,15 @@ def found(case: Case, snr_db: float) -> list[Outcomes]:
 
 
 def least_snr_db() -> float:
-    """Return the Es/N0 below which even the whole codeword cannot be decoded."""
+    """Return the lowest Es/N0 at which a codeword can be decoded if all its bits are received."""
     parameters = Harq()
     bits = parameters.threshold_ratio * parameters.data_bits / parameters.codeword_bits
     return float(power_db(snr_for(parameters.modulation, bits * BITS_PER_SYMBOL[parameters.modulation])))
 
 
 def one_fade(snr_db: float) -> float:
-    """Return the loss if all bits of a codeword meet the same fade. The loss is the share of time in which even the
-    whole codeword cannot be decoded."""
+    """Return the loss if the power is the same for all bits of a codeword. The loss is the share of time in which a
+    codeword cannot be decoded even if all its bits were sent."""
     model = LandMobile().model()
     return float(mixture_share_below(model.environment.states, model.way_shares, least_snr_db() - snr_db))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare delay, queue and cost of `leolink` and netem side by side.
+"""Compare the delay, the queue and the cost of `leolink` with those of netem.
 
     python design/leolink.py [--seconds 100]
 

@@ -4,10 +4,11 @@
     PYTHONPATH=tests python design/missing-parts.py pings [NAME...] [--recordings FOLDER]
     PYTHONPATH=tests python design/missing-parts.py transfers [NAME...] [--recordings FOLDER] [--validation validation]
 
-Pings: the profile is fitted to the first half as `leowarp validate` does it. One part of the profile is changed, and
-probes are sent over the profile's tables at the times of the recording, without a guest. Transfers: the guest runs the
-scenario `fitted-run.toml` that `leowarp validate NAME` left in its folder, with other scenario keys. Samples of four
-seeds, or of two runs, are combined, because the few slots of a single run add too much noise.
+Pings: the profile is fitted to the first half of the recording, as in `leowarp validate`. One part of the profile is
+changed, and probes are sent over the profile's tables at the times of the recording, without a guest. Transfers: the
+guest runs a scenario with changed keys. The scenario is the `fitted-run.toml` that `leowarp validate NAME` left in its
+folder. Samples of four seeds, or of two runs, are combined. A single run has few slots, so its samples alone are too
+noisy.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def keys_of(fitted: Fit) -> dict[str, Any]:
 
 
 def walked(t_ns: Any, keys: dict[str, Any]) -> Samples:
-    """Return samples of probes at these times over a profile with these scenario keys, from all seeds."""
+    """Send probes at these times over profiles with these scenario keys. Return the samples of all seeds together."""
     found: list[Samples] = []
     for seed in SEEDS:
         profile = profile_for(t_ns[-1] / 60e9 + 0.1, seed, **keys)
@@ -103,8 +104,8 @@ def distances(one: Samples, other: Samples) -> str:
 
 
 def longer_holds(series: Series, schedule: Schedule, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two sets of keys: holds that are as long as the highest spikes at reconfigurations, and stalls that
-    reproduce the spikes at other times."""
+    """Return two sets of keys. The first has holds as long as the highest spikes at reconfigurations. The second has
+    stalls that reproduce the spikes at other times."""
     spikes = find_spikes(series)
     heights_ns = np.array([spike.height_ns for spike in spikes], dtype=np.float64)
     near = schedule.distance_ns(np.array([spike.t_ns for spike in spikes], dtype=np.int64)) <= NEAR_NS

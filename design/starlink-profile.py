@@ -102,7 +102,7 @@ def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float
 
 
 def lengths_of_runs(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the lengths of the runs of lost probes."""
+    """Return the length of each run of consecutive lost probes."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     return edges[1::2] - edges[::2]
 
@@ -116,7 +116,8 @@ def standing_ms(way: Way) -> float:
 
 
 def by_steps() -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the table of uplink jitter with the same distribution and longer or shorter steps."""
+    """Yield the rows of a table about uplink jitter. All rows have the same distribution, but steps of different
+    length."""
     for step_ms in (1.5, 3, 6, 9, 12, 24):
         profile = profile_for(MINUTES, jitter_up_step_ns=int(step_ms * 1e6))
         t_ns = np.arange(0, MINUTES * 60 * SECOND_NS, FLOOD_NS, dtype=np.int64)
@@ -128,7 +129,8 @@ def by_steps() -> Iterator[tuple[Any, ...]]:
 
 
 def by_frames() -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the table of frame models: half a frame, or steps within each frame."""
+    """Yield the rows of the table of frame models. The models differ in the number of steps within each frame. With 0
+    steps, the waiting time is always half a frame."""
     for steps in (0, 2, 4, 8, 16):
         began_s = time.process_time()
         profile = profile_for(FRAME_MINUTES, frame_steps=steps)
@@ -143,8 +145,8 @@ def by_frames() -> Iterator[tuple[Any, ...]]:
 
 
 def by_loss() -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the table of isolated loss. The rows have the median goodput over seeds in the guest in Mbit/s,
-    and the value of RFC 9438's formula for CUBIC."""
+    """Yield the rows of the table of isolated loss. A row has the median goodput over seeds, measured in the guest in
+    Mbit/s, and CUBIC's goodput by the formula of RFC 9438."""
     import leowarp as lw
 
     with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +165,8 @@ def by_loss() -> Iterator[tuple[Any, ...]]:
 
 
 def formula_mbit_s(loss_ratio: float, rtt_s: float = 0.045) -> float | str:
-    """Return CUBIC's mean window divided by its RTT if only loss limits it (RFC 9438, 5.1: C = 0.4, beta = 0.7)."""
+    """Return CUBIC's mean rate if only loss limits it. The rate is the mean window divided by the RTT (RFC 9438, 5.1: C
+    = 0.4, beta = 0.7)."""
     if loss_ratio == 0:
         return ""
     window_pkts = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (rtt_s / loss_ratio) ** 0.75

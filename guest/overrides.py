@@ -57,13 +57,12 @@ def files(entry):
 
 
 def is_object(entry):
-    """Return whether kbuild compiles the entry into an object."""
+    """Whether kbuild compiles the entry into an object."""
     return entry.get("compiled") != "host" and not entry["name"].endswith(".h")
 
 
 def kbuild():
-    """Return the Makefile for the objects in overrides.toml. Of these, build.sh builds only the objects for its
-    kernel."""
+    """The Makefile for all objects of overrides.toml; build.sh builds only those of its kernel."""
     lines, composites = [], []
     objects = [entry for entry in overrides() if is_object(entry)]
     lines.append("obj-y := " + " ".join(f"{entry['name']}.o" for entry in objects))
@@ -114,7 +113,7 @@ def shell(name, without=""):
 
 
 def structure_sha256(text, name):
-    """sha256 of the definition of a structure. Comments are removed first, and all successive white space becomes one
+    """sha256 of a structure's definition, after comments are removed and each run of white space is replaced by one
     blank. None if the text does not define the structure."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     found = re.search(rf"\bstruct\s+{re.escape(name)}\s*\{{", text)

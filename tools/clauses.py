@@ -62,13 +62,13 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause of an RFC, or a claim of a study. For a claim, `section` is its number, and `name` is its source,
-    "figure 4".
+    """A clause of an RFC, or a claim of a study. For a claim, `section` is the number of the claim, and `name` is its
+    source, for example "figure 4".
 
     document, section, name: The parts of a citation: "RFC 4737", "4.2.3", "extent".
     kind: A key of `NEEDS`.
     says: The text of the requirement or definition.
-    exception, departure: The reason for a missing implementation, and the code's difference from the clause. Empty
+    exception, departure: The reason why the clause is not implemented, and how the code departs from the clause. Empty
         means none.
     """
 
@@ -122,7 +122,7 @@ class Document:
     name, title: "RFC 4737" or the study's key, and its title.
     clauses: The clauses in the order of the list.
     sections: All sections of an RFC that may contain clauses. Empty for a study.
-    no_clause: The reason for each section without clauses.
+    no_clause: For each section without clauses, the reason why it has none.
     """
 
     name: str
@@ -133,7 +133,8 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether the document is a study. Every section of an RFC must be covered. Studies have no such rule."""
+        """Whether the document is a study. Citations must cover every section of an RFC, but not every section of a
+        study."""
         return not self.sections
 
 
@@ -141,9 +142,10 @@ class Document:
 class Judged:
     """A `Claim(...)` in the code of a study.
 
-    number, says, source: The number ("1.4"), words and place in the paper, as in the list.
+    number, says, source: The number of the claim ("1.4"), its words, and its place in the paper. They must equal the
+        entry in the list.
     file, function: The file and function that check the claim.
-    function_line: The first line of the function, from 1. The citation must be above this line.
+    function_line: The first line of the function, from 1.
     """
 
     number: str
@@ -225,7 +227,8 @@ def _item(lines: list[str], at: int) -> str:
 
 
 def _is_test(lines: list[str], at: int, file: str) -> bool:
-    """Check whether a test begins below a citation: `def test_...` in Python, `#[test]` in Rust."""
+    """Check whether a test begins below a citation. A test begins with `def test_...` in Python, and with `#[test]` in
+    Rust."""
     below = _below(lines, at) or [""]
     if file.endswith(".rs"):
         return any(line.strip() == "#[test]" for line in below)

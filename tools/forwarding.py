@@ -5,9 +5,9 @@
     python tools/forwarding.py --networks 400 --first 30000 --duration 30
 
 Each seed gives one network (`any_network` of tests/support/networks.py). A run takes 1 to 30 s of virtual time, or
---duration s, in a separate boot. The output has a line for each network whose records differ, with the names of these
-files. The script skips networks in which leowarp never uses direct forwarding (leowarp/guest/setup/forwarding.py). Exit
-status 1 means that at least one network differs.
+--duration s, in a separate boot. The output has a line for each network whose records differ. The line names the files
+that differ. The script skips networks in which leowarp never uses direct forwarding
+(leowarp/guest/setup/forwarding.py). Exit status 1 means that at least one network differs.
 """
 
 import argparse

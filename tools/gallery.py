@@ -3,8 +3,8 @@
 
     python tools/gallery.py [--only NAME ...]
 
-A line above each picture states its source. With `<!-- picture: FILE -->`, the picture is FILE, which the commands
-above the picture write. With `<!-- picture: PAGE.html#... WxH -->`, the picture shows a page that the commands write. A
+A line above each picture states its source. With `<!-- picture: FILE -->`, the picture is FILE. The commands above the
+picture write this file. With `<!-- picture: PAGE.html#... WxH -->`, the picture shows a page that the commands write. A
 Chromium without a window renders the page at the size WxH. With `<!-- picture: notebook WxH -->`, the picture is a
 notebook with the Python code above the picture. Pictures are stored with fewer colours, which saves two thirds of the
 bytes. `--only` runs all commands but writes only the named pictures.
@@ -108,7 +108,7 @@ def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out:
 
 
 def cells_of(text: str) -> list[str]:
-    """Split Python code into the cells of a notebook. Each cell ends with the expression that it shows."""
+    """Split Python code into the cells of a notebook. Each cell ends with the expression whose value it shows."""
     cells, lines, begin = [], text.splitlines(), 0
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Expr):

@@ -63,7 +63,8 @@ class GuestHook(BuildHookInterface):
 
 
 def glibc_needed(library: Path) -> tuple[int, int]:
-    """Return the oldest glibc with all symbol versions that an ELF-64 library needs (elf(5), SHT_GNU_verneed).
+    """Return the oldest version of glibc that has all symbol versions which an ELF-64 library needs (elf(5),
+    SHT_GNU_verneed).
 
     Returns: (int, int). The result is at least `OLDEST`.
     Raises ValueError if the library needs something that PEP 600 does not allow.

@@ -5,7 +5,8 @@
 files have the same version, because both files are installed into one environment.
 
 pip resolves once for each supported CPython (`pip install --dry-run --report`). Only wheels are accepted, so that an
-installation runs no package code. The lock names no package index. pip uses the machine's index.
+installation runs no package code. The lock names no package index, so pip uses the index that the machine is configured
+for.
 
 `python tools/lock.py --keep` keeps the version of each package in the existing lock.
 """

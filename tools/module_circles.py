@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that imports form no circles: among Python's modules, among a Rust crate's modules, and among the guest
-kernel's C files.
+"""Check that imports form no circles. The check covers the Python modules, the modules of each Rust crate, and the C
+files of the guest kernel.
 
     python tools/module_circles.py             # status 1 names each circle
     python tools/module_circles.py --graph     # prints every module and what it imports
@@ -9,8 +9,8 @@ Compilers refuse circles of crates, but not of modules or files. import-linter c
 not the modules in a layer's package. Rust's test modules are left out, because they import what they test. Imports for
 type checking and imports inside functions count.
 
-A crate's root names all its modules. A module that uses a definition in the root forms a circle with the root. If the
-root only re-exports a name, the name belongs to the module that defines it.
+A crate's root names all its modules. If a module uses a definition in the root, both form a circle. If the root only
+re-exports a name, the name belongs to the module that defines it.
 """
 
 import re
@@ -91,9 +91,9 @@ def graph(source: Path) -> dict[str, set[str]]:
 
 
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
-    """Yield the paths below the crate that occur in a module's text, each as a list of its parts.
+    """Yield each path below the crate that a module's text contains, as a list of its parts.
 
-    here: The path of the module. Empty for the crate's root.
+    here: The path of the module. It is empty for the crate's root.
     text: The module's source without comments and tests.
     modules: The paths of all modules of the crate.
     """
@@ -154,7 +154,7 @@ def item_end(text: str, at: int) -> int:
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
     """Return the module to which a path leads. The rest of the path names a type or function in it.
 
-    exported: A map from names that the root re-exports to their modules.
+    exported: A dict from each name that the root re-exports to its module.
     root: {"lib", "main"}. The result if the path leads into no module.
     """
     # The longest prefix of the path is tried first, because in `flows::tcp::Transfer` both `flows` and `flows::tcp` are
@@ -200,7 +200,8 @@ def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str,
 
 
 def folder_of(module: str, room: str) -> str:
-    """Return the direct child of the package `room` that is or contains a module. Empty if the module is not in `room`.
+    """Return the direct child of the package `room` that contains the module, or that is the module. The result is
+    empty if the module is not in `room`.
 
     >>> folder_of("a.b.c.d", "a.b")
     'a.b.c'
@@ -211,8 +212,8 @@ def folder_of(module: str, room: str) -> str:
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:
-    """Return a dict from each C file below a directory to the C files whose functions or values it uses. Files are
-    named by their stems."""
+    """Return a dict from each C file below a directory to the C files whose functions or values it uses. A file is
+    named without its directory and suffix."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*/*.h")))
     may_lack = set(C_WEAK_DECLARATION.findall(C_COMMENT.sub("", headers)))
@@ -225,8 +226,8 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """Return the sets of modules in which each module imports all others, directly or indirectly. The list is sorted,
-    so that messages are repeatable.
+    """Return the circles. A circle is a set of modules each of which imports all others, directly or indirectly. The
+    list is sorted, so that messages are repeatable.
 
     Examples
     --------

@@ -9,7 +9,7 @@
 The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
 TypeScript and shell. The rules are in CONTRIBUTING.md ("Plain English"). A sentence that breaks a rule may stay if a
 comment `prose: REASON` is on its first line or on the line before. The exit status is 1 if an added sentence breaks a
-rule without a reason. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
+rule and has no such comment. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Sentence:
 
     @property
     def words(self) -> int:
-        """The number of words. A piece of code counts as one word, because a reader does not read a list of columns as
-        a sentence."""
+        """The number of words. A piece of code in backquotes counts as one word, because nobody reads a list of columns
+        as a sentence."""
         return len(re.sub(r"`[^`]*`", "code", self.text).split())
 
     @property

@@ -60,8 +60,8 @@ class Made:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored result. `stored.late_pkts` is a value of the list, or else a scalar of flow 0, or else a scalar of the
-    run. `stored[1].late_pkts` is a scalar of flow 1."""
+    """A stored result. `stored.late_pkts` is looked up in the list of values, then among the scalars of flow 0, and
+    then among the scalars of the run. `stored[1].late_pkts` is a scalar of flow 1."""
 
     result: dict[str, Any]
     flow: int = 0
@@ -129,9 +129,11 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """Yield a message for each line of a printed block that the stored output lacks, or has in another order.
+    """Yield a message for each line of a printed block that is missing in the stored output, or is at another place
+    there.
 
-    A block is the first fenced block of its page that contains the text `block`. In it, `...` stands for omitted lines.
+    A block is the first fenced block of its page that contains the text `block`. A line `...` in a block stands for
+    omitted lines.
     """
     for block in blocks:
         texts = [text for text in _FENCE.findall((root / block["page"]).read_text()) if block["block"] in text]
@@ -194,7 +196,8 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 def result(
     run: Made, here: Path, out: Path | None, answers: list[Any], printed: dict[str, list[str]]
 ) -> dict[str, Any]:
-    """Return the stored form of a result: commands, versions, the last run's scalars, values, and printed lines."""
+    """Return a result in the form that is stored. It contains the commands, versions, the last run's scalars, the
+    quoted values, and printed lines."""
     import numpy as np
     import pandas as pd
 

@@ -51,7 +51,7 @@ def unit(column: Column) -> str:
 
 
 def text(value: str) -> str:
-    """Return a Rust string literal. For printable text, it is the same as in JSON.
+    """Return the text as a Rust string literal. If the text is printable, the literal is the same as in JSON.
 
     Examples
     --------

@@ -3,9 +3,9 @@
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
-A scenario is a file or the name of an example. The output has a line per scenario. The line counts the runs with the
-first run's trace, byte for byte, and with the first run's program outputs. Exit status 1 means that a run differs. The
-script prints the differences.
+A scenario is a file or the name of an example. The output has a line per scenario. The line says how many runs have the
+same trace as the first run, byte for byte, and how many have the same program outputs. Exit status 1 means that a run
+differs. The script prints the differences.
 """
 
 import argparse

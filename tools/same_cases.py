@@ -40,7 +40,8 @@ Case = tuple[Any, dict[str, Any]]
 
 
 def examples() -> dict[str, Case]:
-    """Return the cases by name: every example without a built program, run for 5 s, and variants of some examples."""
+    """Return a dict from name to case. The cases are all examples without a built program, run for 5 s, and variants of
+    some examples."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
     # With `traffic.stop` at 4 s, arrivals of flows end within the run of 5 s.
@@ -50,7 +51,8 @@ def examples() -> dict[str, Case]:
 
 
 def study_runs() -> dict[str, Case]:
-    """Return the cases from every study: `OF_A_PART` runs of each group, with runs of 1000 s shortened to 40 s."""
+    """Return the cases from every study. They are `OF_A_PART` runs of each group. Runs of 1000 s are shortened to 40
+    s."""
     from leowarp.study import studies
     from leowarp_studies.frederiksen2024.runs import all_runs
     from leowarp_studies.programs import application_runs, fetching, senders

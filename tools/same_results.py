@@ -7,8 +7,8 @@
 
 `record` and `compare` run every example for 5 s. --kernel selects another kernel than the default. `kernels` also runs
 a sample of each study's runs, and random networks. --only selects the cases whose names contain a word. The example
-`two-changes` also runs for 40 s, with a route change: with BBR, with Reno, and with the in-flight rules `source` and
-`drop` (tools/same_cases.py).
+`two-changes` also runs for 40 s with a route change. It runs with BBR, with Reno, and with the in-flight rules `source`
+and `drop` (tools/same_cases.py).
 
 The script compares the sha256 of routes, timeline and each trace table, and the scalars of `summary.json` except its
 costs. Columns that are newer than the recorded results (`ADDED`) are not compared.
@@ -127,7 +127,7 @@ def of_network(network: Any, kernel: str) -> dict[str, str]:
 
 
 def without_added(path: Path) -> bytes:
-    """Return the bytes of a run's file as leowarp would write it without the columns in `ADDED`."""
+    """Return the bytes of a run's file, written again by leowarp without the columns in `ADDED`."""
     if path.suffix != ".parquet":
         return path.read_bytes()
     import pyarrow as pa

@@ -105,7 +105,8 @@ def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan
 
 
 def range_errors_m(sky: Ephemeris, rows: list[tuple[int, dict[str, str]]], first_s: int) -> list[float]:
-    """Return the distances from the dish to its satellites as leowarp computes them, minus the recorded distances."""
+    """Return the errors of the distances from the dish to its satellites. An error is leowarp's distance minus the
+    recorded distance."""
     errors_m = []
     for second, row in rows:
         here_m = sky.positions_ecef_m(np.array([(second - first_s) * 1_000_000_000]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run cases and the guest's tests with each kernel that comes with leowarp.
+"""Run some examples and the guest's tests with each kernel that comes with leowarp.
 
     python tools/shelf.py every kernel that comes with leowarp; missing ones are built
     python tools/shelf.py --kernel 6.12+net only this kernel; the option may be repeated
@@ -7,8 +7,8 @@
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
 For each kernel, some examples (`CASES`) run twice with it and once with the default kernel, and the results are
-compared. The tests run with this kernel instead of the default kernel after that (`pytest --kernel NAME`). Exit status
-1 means that a run is not repeatable, or that a test fails without a reason in tools/shelf_reasons.toml.
+compared. After that, the tests run with the kernel of the shelf instead of the default kernel (`pytest --kernel NAME`).
+Exit status 1 means that a run is not repeatable, or that a test fails without a reason in tools/shelf_reasons.toml.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
 
 
 def cases_of(name: str) -> dict[str, Case]:
-    """Return the cases for the kernel `name`. `stock` gets only cases with netem links, and the kernel with IPv6 an
-    additional case."""
+    """Return the cases for the kernel `name`. The kernel `stock` gets only cases with netem links. The kernel with IPv6
+    gets an additional case."""
     known = {case: examples()[case] for case in CASES}
     if name == "stock":
         return {case: (scenario, {**changes, **NETEM}) for case, (scenario, changes) in known.items()}

@@ -64,7 +64,7 @@ def lay_out(source: Path, run: Path | None) -> None:
 
 
 def on_site(page: Path, there: Path, extra: Path) -> str:
-    """Return the text of a page, with its links changed for the site.
+    """Return the text of a page. Its links are changed so that they work on the site.
 
     page, there: The path of the page in the repository, and on the site.
     extra: The directory whose content appears at the top of the site. A linked file is written below `source/` in this

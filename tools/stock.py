@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel. In both
-kernels, netem emulates the links.
+"""Compare the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel. netem emulates
+the links in both kernels.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
 python tools/stock.py --check status 1: a difference is larger than its tolerance; the page stays unchanged
@@ -70,7 +70,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A scalar of a flow, with its values under both kernels."""
+    """A scalar of a flow, with its value under the default kernel and under the stock kernel."""
 
     case: str
     flow: int

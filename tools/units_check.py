@@ -64,7 +64,8 @@ class Unit:
 
 
 def unit_of_name(name: str) -> Unit | None:
-    """Return the unit at the end of a name. None for a unit "per" another one, or a power of a unit.
+    """Return the unit at the end of a name. None means that the name has no unit, a unit "per" another unit, or a power
+    of a unit.
 
     Examples
     --------
@@ -80,8 +81,8 @@ def unit_of_name(name: str) -> Unit | None:
 def power_of_ten(node: ast.AST) -> int | None:
     """Return k if a node is the number 10^k with |k| at least 3, otherwise None.
 
-    A power of ten with |k| below 3 may belong to a percentage or to a decimal number. leowarp's units differ by factors
-    of 1000, so smaller powers are ignored.
+    A smaller |k| may belong to a percentage or to a decimal number. leowarp's units differ by factors of 1000, so
+    smaller powers are ignored.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
         if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
@@ -110,8 +111,8 @@ class Checker(ast.NodeVisitor):
     """A checker for the faults of one file.
 
     faults: list of (int, str). The line number and description of each fault.
-    conversions, compared: The number of checked conversions by powers of ten, and of checked unit pairs. A test uses
-        both numbers to check that the script compares something.
+    conversions, compared: The number of checked conversions by powers of ten, and the number of checked pairs of units.
+        A test uses both numbers to check that the script compares something.
     """
 
     def __init__(self) -> None:
@@ -120,7 +121,7 @@ class Checker(ast.NodeVisitor):
         self._functions: list[str] = []
 
     def unit(self, node: ast.AST | None) -> Unit | None:
-        """Return the unit of an expression. None if no name in it gives one.
+        """Return the unit of an expression. The result is None if no name in the expression has a unit.
 
         If an expression is a sum, a choice or a list, its unit is that of its first part with a unit. `visit_BinOp` and
         similar methods check that the other parts have the same unit.
@@ -174,7 +175,8 @@ class Checker(ast.NodeVisitor):
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
-        """Return the unit of a quantity that a plain number multiplies or divides, which stays the same."""
+        """If a plain number multiplies or divides a quantity, return the unit of the quantity, which does not
+        change."""
         of = None
         if is_plain_number(node.right):
             of = self.unit(node.left)
@@ -191,7 +193,8 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Compare the neighbours in a comparison. `a_ns < b_ns < c_ns` has two pairs of neighbours."""
+        """Check that neighbouring operands of a comparison have the same unit. `a_ns < b_ns < c_ns` has two pairs of
+        neighbours."""
         for left, right in zip([node.left, *node.comparators], node.comparators, strict=False):
             self._compare(node, self.unit(left), self.unit(right), "the two sides")
         self.generic_visit(node)
@@ -220,8 +223,8 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """Compare the unit of each value of a dictionary with the unit in its key, if the key is a text. Text keys are
-        names of columns and scalars."""
+        """If a dictionary's key is a text, compare the unit in the key with the unit of the value. Text keys are names
+        of columns and scalars."""
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._compare(value, unit_of_name(key.value), self.unit(value), f"the key {key.value}")

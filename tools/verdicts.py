@@ -19,15 +19,15 @@ from typing import Any
 
 BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "cannot be told": "?"}
-"""The text of each verdict in a cell of the table."""
+"""A dict from each verdict to its text in a cell of the table."""
 NOT_CHECKED = "-"
-"""The cell for a claim about runs that a sample does not contain."""
+"""The text of a cell if the sample lacks the runs that the claim is about."""
 BY_CONSTRUCTION = "¹"
 """The mark of a claim that is true by construction. The test of such a claim compares a value with its own source."""
 
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return the table as Markdown: a row per claim, and a last row with the number of true claims in each sample.
+    """Return the table as Markdown. It has a row per claim. The last row has the number of true claims in each sample.
 
     Claims that hold by construction are marked, and counted in a separate line.
 
@@ -60,7 +60,7 @@ def _row(*cells: str) -> str:
 
 
 def replaced(page: str, written: str) -> str:
-    """Replace the text between a page's marks by `written`.
+    """In a page, replace the text between the two marks by `written`.
 
     >>> replaced("a\\n<!-- verdicts -->\\nold\\n<!-- /verdicts -->\\nb", "new")
     'a\\n<!-- verdicts -->\\nnew\\n<!-- /verdicts -->\\nb'

@@ -40,7 +40,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """Return all cases, each with its number of pairs of runs."""
+    """Return all cases. Each case has the number of pairs of runs that are made."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [
@@ -78,8 +78,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """Run all cases once per round, and yield the page's data after each round. Other load on the machine affects all
-    cases alike, because of the rounds."""
+    """Run all cases once per round, so that other load on the machine affects all cases alike. Yield the page's data
+    after each round."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

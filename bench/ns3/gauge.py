@@ -4,7 +4,7 @@
     python -I -S gauge.py COSTS COMMAND ...
 
 The memory peak from `wait4` is at least the parent process's peak at the start (`setmax_mm_hiwater_rss` in fs/exec.c).
-A large Python process as the parent would hide smaller peaks.
+If the parent were a large Python process, smaller peaks would not be visible.
 """
 
 import json

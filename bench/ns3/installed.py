@@ -28,9 +28,10 @@ _LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
 class Ns3:
     """An installation of ns-3.
 
-    headers, libraries: The directories with `ns3/core-module.h` and with `libns3.44-core.so`.
+    headers, libraries: The directory that contains `ns3/core-module.h`, and the directory that contains
+        `libns3.44-core.so`.
     version: The version as in the libraries' names, such as 3.44.
-    suffix: The ending of the libraries' names. Builds other than release builds have one, such as `-debug`.
+    suffix: The ending of the libraries' names. It is empty for release builds, and for example `-debug` for others.
     definitions: The macros with which ns-3 was built. ns-3's headers need them.
     origin: The source of this installation, as text for the page.
     """
@@ -55,7 +56,7 @@ class Ns3:
 def found_in(prefix: Path, origin: str) -> Ns3:
     """Find the ns-3 installation below a directory.
 
-    Raises HostError if headers or libraries are missing.
+    Raises HostError if ns-3's headers or libraries are missing.
     """
     headers = prefix / "include"
     if not (headers / "ns3" / "core-module.h").is_file():
@@ -82,7 +83,7 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
 
 
 def ns3() -> Ns3:
-    """Find the user's ns-3 (`NS3_PREFIX`). Without the variable, the first call installs the wheel of a fixed version
+    """Find the ns-3 in `NS3_PREFIX`. If this variable is not set, the first call installs a wheel with a fixed version
     below build/.
 
     Raises HostError if no ns-3 is installed, or if pip cannot download it.

@@ -17,13 +17,14 @@ def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: i
     """Return the input of `path.cc`. It has a line for each node, link, rate, delay and route, and one line for the
     flow.
 
-    Each host is merged with the node at the other end of its wire, which has no rate and no delay. ns-3 simulates two
-    hops less than leowarp for this reason.
+    A host's wire has no rate and no delay, so the host is merged with the node at its other end. ns-3 therefore
+    simulates two hops less than leowarp.
 
     timeline: The events of `20-timeline.parquet`.
     source, destination: The names of the transfer's stations in the scenario.
     buffer_bytes: The buffer of each socket in bytes.
-    Raises ScenarioError if `path.cc` cannot simulate the timeline. The cases are loss, jitter, tables of capacity or
+    Raises ScenarioError if `path.cc` cannot simulate the timeline. It cannot simulate loss, jitter, tables of capacity
+    or
         delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, and a path that packets
         keep.
     """
@@ -67,7 +68,8 @@ def _line(row: dict[str, Any], place: dict[str, str]) -> str:
 
 
 def _unplayable(link: dict[str, Any]) -> str | None:
-    """Return the reason why `path.cc` cannot simulate a link, as the end of a sentence. None means that it can."""
+    """Return the reason why `path.cc` cannot simulate a link. The text is the end of a sentence. None means that
+    `path.cc` can simulate it."""
     if not link["up"]:
         return "goes down"
     if link["limit_pkts"] is None or link["limit_bytes"] is not None:

@@ -19,7 +19,7 @@ import leowarp as lw
 from leowarp.base.errors import LeowarpError
 
 NS3_CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
-"""The ns-3 class of each congestion control, by its name in Linux."""
+"""A dict from a congestion control's name in Linux to its class in ns-3."""
 GAUGE = Path(__file__).resolve().parent / "gauge.py"
 BUFFER_BYTES = 16 << 20
 SEGMENT_BYTES = 1448
@@ -59,8 +59,8 @@ their loss only by a timer or by RACK."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
-    """Run a command. Return its output, processor time in s, and largest process's peak memory in bytes (at least 10
-    MB).
+    """Run a command. Return its output, its processor time in s, and the peak memory of its largest process in bytes
+    (at least 10 MB).
 
     Raises LeowarpError with the last output lines if the command's exit status is not 0.
     """

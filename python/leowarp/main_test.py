@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test that a wheel which pip refuses prints the requirements that the machine lacks."""
+"""If pip refuses a wheel, the wheel can be run to print the requirements that the machine lacks. This test checks the
+output."""
 
 import platform
 import subprocess

@@ -59,8 +59,8 @@ def _built() -> dict[str, Any]:
 
 
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
-    """Return the version of a build from a checkout, in the form of PEP 440. For a package from a wheel, return the
-    wheel's version.
+    """Return the version of a build from a checkout, in the form of PEP 440. If the package comes from a wheel, return
+    the version of the wheel.
 
     Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. Otherwise, the
         result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the version of the sources: the commit and the hash of the files. git runs only in safe directories."""
+"""Tests that leowarp finds the commit and the hash of its sources, and runs git only in safe directories."""
 
 import json
 import os

@@ -17,9 +17,9 @@ DEFAULT_US = 4000
 class Outcome:
     """The result of a script.
 
-    tolerance_us: The smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. A script that
-        passes only with a larger tolerance of its own has the value `DEFAULT_US`. None means that the script fails with
-        the settings of its driver.
+    tolerance_us: The smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. If the script
+        itself sets a larger tolerance and passes only with that, the value is `DEFAULT_US`. None means that the script
+        fails with the settings of its driver.
     failure: The failed attempt with the driver's settings. None means that this attempt passed.
     """
 

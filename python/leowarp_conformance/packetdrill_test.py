@@ -17,7 +17,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Path:
-    """Make a checkout whose files have the names of packetdrill's files, and can be compiled."""
+    """Make a small checkout that can be compiled. Its files have the names of packetdrill's files."""
     top = tmp_path / "checkout" / packetdrill.PROGRAM
     top.mkdir(parents=True)
     (top / "packetdrill.c").write_text("int main(void) { return 0; }\n")

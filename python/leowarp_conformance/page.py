@@ -20,8 +20,8 @@ _MARKED = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- end of conformance 
 
 
 def tables(verdicts: Sequence[Verdict]) -> str:
-    """Return Markdown with three tables: one row per set, scripts that need more than the smallest tolerance, and
-    failures."""
+    """Return Markdown with three tables. The first has one row per set. The others list scripts that need more than the
+    smallest tolerance, and failed scripts."""
     lines = [
         "| scripts | kernel | IP | passed | "
         + " | ".join(f"at {rung:,} us" for rung in RUNGS_US[::-1])
@@ -94,7 +94,7 @@ def _script(origin: str, script: str) -> str:
 
 
 def renew(file: Path, verdicts: Sequence[Verdict]) -> None:
-    """Replace the tables between the marks of a documentation page.
+    """Replace the tables in a documentation page. Marks in the page show where they begin and end.
 
     Raises ScenarioError if the page has no marks.
     """

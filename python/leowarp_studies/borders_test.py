@@ -82,7 +82,7 @@ If a study needs another name, add the name to `PUBLIC`."""
 
 
 def used(text):
-    """Return `module:name` of each name that a source file imports from leowarp outside the public interface.
+    """Return `module:name` for each name that a source file imports from leowarp although the name is not public.
 
     Returns
     -------

@@ -45,8 +45,8 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """Return the path of a fetched file, whose sha256 must equal the one in the list. For a web page, the result is a
-    new file with only the page's JSON."""
+    """Return the path of a fetched file, whose sha256 must equal the one in the list. If the listed file is a web page,
+    its JSON is written to a new file, and the path of this file is returned."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]

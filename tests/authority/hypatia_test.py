@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From orbital elements to round-trip times, against Hypatia (S. Kassing et al., IMC 2020).
+"""Compares round-trip times that leowarp computes from orbital elements with Hypatia (S. Kassing et al., IMC 2020).
 
 Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. The scenario is that of satgenpy's
 test_end_to_end_kuiper_triangle.py at the same commit. It has 34 x 34 satellites at 51.9 deg and 14.80 rev/day. Odd

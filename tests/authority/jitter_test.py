@@ -34,7 +34,7 @@ def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pk
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.05, 0.2, 10.0])
 def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
-    """The closed forms hold from 0.6 to 4 ms. Outside this range, their error is more than 3 %."""
+    """The closed forms are accurate for a sigma from 0.6 to 4 ms. Outside this range, their error is more than 3 %."""
     sigma_s = sigma_ms / 1e3
     measured = averaged(simulation.mean_displacement_pkts, "exponential", sigma_s)
     assert abs(measured / simulation.closed_form_pkts("exponential", sigma_s) - 1) > 0.03

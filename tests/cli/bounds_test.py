@@ -73,7 +73,7 @@ def one(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """A run over another medium and with other flows than the run `one`."""
+    """A run whose medium and flows differ from the run `one`."""
     return complete(write_synthetic_access(tmp_path_factory.mktemp("bounds") / "other"))
 
 
@@ -256,8 +256,8 @@ def mixtures(one, other, tmp_path, count, seed, verbs):
 def must_be_refused(verb, is_forged, origin, compared):
     """Return whether the verb would read files of both runs, and could see from their contents that the runs differ.
 
-    compared: The files of `compared_files` for each run. The used run has the manifest or, if the manifest is forged,
-        the plan.
+    compared: The files of `compared_files` for each run. The entry of the run from which the manifest comes is used. If
+        the manifest is forged, the plan decides instead.
     """
     if not is_forged:
         mine = origin[layout.MANIFEST]

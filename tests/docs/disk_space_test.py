@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that `doctor` requires the measured disk space of a build on a page, plus a reserve."""
+"""A documentation page states the measured disk space of a build. Tests that `doctor` requires this space plus a
+reserve."""
 
 import re
 from pathlib import Path

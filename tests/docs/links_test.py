@@ -34,7 +34,7 @@ def anchors(page: Path) -> set[str]:
 def parse(command: str, *, name_alone: bool = False) -> None:
     """Parse a command without running it. An unknown verb or option, or a missing argument, raises an error.
 
-    `name_alone`: Whether a verb without its arguments is accepted, because the text only mentions the verb.
+    `name_alone`: Whether the text may mention a verb without its arguments.
     """
     verb: Any = typer.main.get_command(app)
     words = shlex.split(command)[1:]
@@ -130,7 +130,7 @@ TAKE_SCENARIOS = ("run", "plan", "routes", "ephemeris", "timeline")
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
-    """A scenario that a command names exists, and accepts the keys and values of the command."""
+    """Each scenario that a command names must exist, and must accept the keys and values of the command."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     written(page, tmp_path)
     for command, _ in commands(page):
@@ -147,8 +147,8 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
 
 
 def test_no_two_commands_make_the_same_directory() -> None:
-    """No two guides write the same directory, because a user who follows both would get an error. Guides of studies and
-    reproductions may repeat a directory, because they continue in it."""
+    """No two guides write to the same directory. Otherwise, a user who follows both guides would get an error. Guides
+    of studies and reproductions may repeat a directory, because they continue in it."""
     typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
     makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]
     names = [words[words.index("--out") + 1] for words in makers]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the commands in errors and hints have only existing options."""
+"""Tests that commands in error messages and hints use only options that exist."""
 
 import ast
 import re

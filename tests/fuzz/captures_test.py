@@ -55,7 +55,7 @@ def damaged(content: bytes, damage: list[tuple[int, int]], length: int) -> bytes
 
 
 def check(file: Path, source: Source) -> None:
-    """Read the file as the verb `reorder` does: once with its metrics, once without."""
+    """Read the file twice, as the verb `reorder` does: with metrics and without metrics."""
     read = ("numbered_pkts", "answer_pkts", "udp_pkts", "without_field_pkts", "foreign_pkts", "skipped_pkts")
     with contextlib.suppress(LeowarpError):
         counts = reordering.survey(file, source=source).counts

@@ -35,8 +35,8 @@ PIECES = [
 
 @st.composite
 def damaged(draw: st.DrawFn, text: str) -> bytes:
-    """Return a file of which some parts are replaced, doubled, moved or removed. In half of the files, lines with the
-    length of a TLE line have correct checksums."""
+    """Return a file of which some parts are replaced, doubled, moved or removed. In half of the files, the checksums of
+    all lines that are as long as a TLE line are correct."""
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(text)))
         end = min(len(text), begin + draw(st.sampled_from([0, 1, 1, 2, 8, 69, 200])))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that packets get exactly the values in a link's tables of capacity, delay and loss."""
+"""Tests that the capacity, delay and loss of packets are exactly the values in a link's tables."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ packet_rate = "1000 pkts/s"
 
 
 class Guest:
-    """A maker of runs with two routers r0 and r1 and the hosts A and B."""
+    """Makes runs with the two routers r0 and r1, and with the hosts A and B."""
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path

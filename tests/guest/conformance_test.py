@@ -112,7 +112,7 @@ def test_a_script_of_packetdrill_passes(laboratory, script):
 
 
 def test_options_are_those_of_the_kernels_own_driver(top):
-    """This test needs no packetdrill, because the kernel's driver is part of the selftests."""
+    """Test that the options agree with the script of the kernel's selftests. The test needs no packetdrill."""
     driver = (top / "ksft_runner.sh").read_text().replace("'", " ").split()
     for ip in ("IPv4", "IPv6"):
         assert [word for word in selftests(top, "default", ip).options if word not in driver] == []

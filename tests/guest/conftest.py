@@ -34,7 +34,7 @@ def ipv6_kernel() -> str:
 
 @pytest.fixture(scope="session")
 def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., GuestImage]:
-    """A function that returns the default kernel with a C program of this directory in place of the agent."""
+    """A function that returns the default kernel with another agent. The agent is a C program in this directory."""
 
     def made(init: str, *flags: str) -> GuestImage:
         program, source = tmp_path_factory.mktemp("init") / init, HERE / f"{init}.c"

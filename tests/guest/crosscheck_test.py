@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the tables of cures must agree with plan, timeline and packets: honest runs pass, and forged runs do
-not."""
+"""Tests the check that the tables of cures agree with the plan, the timeline and the packets. Real runs must pass, and
+runs with forged tables must not."""
 
 import json
 import shutil

@@ -19,8 +19,8 @@ SETTLED_NS = 6_000_000_000
 
 
 def step_marked(tmp_path, control, threshold):
-    """Return a run, and the length of its only queue after the start. The queue marks the packets that have waited
-    longer than `threshold`."""
+    """Return the scalars of the flow. Also return the samples of its queue's length and of its socket, after the start.
+    The queue marks the packets that have waited longer than `threshold`."""
     flows = [{"source": "A", "destination": "B", "congestion_control": control}]
     changes = {
         "flows": flows, "run.duration": "20 s", "tcp.ecn": "on", "chain.queue": "200 pkts", "chain.ecn": True,

@@ -83,7 +83,7 @@ def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """Return the number of segments that arrived since the previous ACK, for each ACK."""
+    """Return, for each ACK, the number of segments that arrived since the previous ACK."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
@@ -188,7 +188,7 @@ def test_what_a_timeout_makes_the_sender_send_again_is_known(tmp_path):
 
 
 def _counters(run) -> pd.Series:
-    """Return the final values of each host's counters."""
+    """Return the value of each host's counters at the end of the run."""
     return run.counters().groupby(["host", "counter"], observed=True)["value"].last()
 
 

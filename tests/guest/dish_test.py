@@ -21,7 +21,7 @@ FRAME_NS = 500_000_000 // 750
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
-"""The tolerance of the packets' timestamps: the clock has steps of 256 ns, and simultaneous probes get successive
+"""The tolerance of the packets' timestamps in ns. The clock has steps of 256 ns, and simultaneous probes get successive
 timestamps."""
 # The profile has no random parts: its only values are a hold, half a frame and one capacity.
 SCENARIO = f"""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the arithmetic of the guest's random streams (guest/draws/draws_arithmetic.h), compiled for the host."""
+"""Tests the arithmetic of the guest's random streams. The code in guest/draws/draws_arithmetic.h is compiled for the
+host."""
 
 import ctypes
 import itertools

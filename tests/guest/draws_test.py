@@ -15,7 +15,7 @@ MODULE = Path(__file__).with_name("draws_module.c")
 
 
 def trace_of(folder: Path, **changed: object) -> dict[str, str]:
-    """Return the sha256 of each table in the trace of a BBR flow. BBR draws the phase of its cycle within 2 s, and
+    """Return the sha256 of each table in the trace of a BBR flow. BBR draws a random phase of its cycle within 2 s, and
     again at 10 s, after PROBE_RTT."""
     changes = {"run.duration": "13 s", "flows.0.congestion_control": "bbr"} | changed
     made = lw.run(EXAMPLE, changes, folder, report=False, progress=False)

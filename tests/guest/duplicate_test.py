@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that packets after a route change are sent over both paths, and that the first copy is delivered."""
+"""Tests that packets are sent over both paths after a route change. Only the first copy may be delivered."""
 
 import pytest
 

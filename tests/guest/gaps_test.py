@@ -18,8 +18,8 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
 STAMP_NS = 2_000
-"""The tolerance of the packets' timestamps: the clock has steps of 256 ns, and simultaneous probes get successive
-timestamps."""
+"""The tolerance of the packets' timestamps. It is needed because the clock has steps of 256 ns, and because
+simultaneous probes get successive timestamps."""
 # At 30 s Madrid switches to another satellite, and the new path contains a link between satellites that was out of
 # range before.
 SCENARIO = """
@@ -94,7 +94,8 @@ class Made:
         return (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
 
     def gaps_on_the_page(self):
-        """Return the gaps on the moving page, as (link, begin, end). The larger name is last in a link's name."""
+        """Return the gaps that the moving page shows, as (link, begin, end). A link is the sorted pair of its nodes'
+        names."""
         arrays = Recorded()
         names = Names([])
         found = gaps_of(self.run, names, arrays)

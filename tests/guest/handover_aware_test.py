@@ -28,8 +28,8 @@ def transfer(
     alone=None,
     keys=(),
 ):
-    """Return a run of one flow over a measured path, and the samples of the flow's socket. The path's rows are (t_s,
-    delay_ms, rate_mbps, loss_ratio of data).
+    """Return a run of one flow over a measured path, and the samples of the flow's socket. `rows` are the rows of the
+    path: (t_s, delay_ms, rate_mbps, loss_ratio of data).
 
     `parameters` are set in both modules. `alone` is a dict from module to the parameters that only this module gets.
     `keys` are further scenario keys.

@@ -30,7 +30,8 @@ KEPT = {"main": ("reno", "cubic", "bbr"), "cures": ("bbr_handover", "cubic_hando
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """The first seed of some groups, with shorter runs and only the variants at peak hours."""
+    """The data sets of the study, from the first seed of some groups. The runs are shorter, and only variants at peak
+    hours are included."""
     folder = tmp_path_factory.mktemp("huston2024")
     rows = {}
     for part in (part for part in runs.parts() if part.name in SHORT):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that leolink carries out each change, with or without held packets, or refuses it with a message."""
+"""Tests that leolink carries out each change of a link or refuses it with a message, whether it holds packets or
+not."""
 
 import errno
 
@@ -13,7 +14,7 @@ NEEDS_A_LIMIT = "leolink: packets that overtake need a limit of 1 to 65536 packe
 
 @pytest.fixture(scope="module")
 def said(end_of, tmp_path_factory):
-    """The kernel's answers and counts, by the name of the step in leolink_init.c."""
+    """A dict from the name of a step in leolink_init.c to the kernel's answers and counts."""
     directory = tmp_path_factory.mktemp("leolink")
     for name in ("in", "out"):
         (directory / name).mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which methods of loss detection (tcp.loss_detection) retransmit late packets, and when each retransmits lost
-packets."""
+"""Tests which methods of loss detection (tcp.loss_detection) retransmit late packets. Also tests when each method
+retransmits lost packets."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ MS = 10**6
 DELAY_NS = 10 * MS
 RATE_BPS = 20_000_000
 HEADERS_BYTES = 14 + 52
-"""The bytes of headers: Ethernet, which counts towards a link's rate, IPv4 (20), TCP (20) and its timestamps (12)."""
+"""The length of the headers in bytes: Ethernet (14), which counts towards a link's rate, IPv4 (20), TCP (20), and TCP's
+timestamps (12)."""
 SYN_BYTES = 14 + 60
 MSS_BYTES = 1448
 
@@ -59,7 +60,8 @@ def sending_ns(*lengths_bytes: int) -> float:
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Return the lengths of the packets of an answer (header and body) that fits into the first window."""
+    """Return the lengths of the packets with an answer, which consists of a header and a body. The answer must fit into
+    the first window."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
@@ -220,7 +222,7 @@ client = {client}
 
 
 def over_a_path(folder: Path, server: str, client: str, cut_s: tuple[float, float] | None = None) -> lw.Run:
-    """Make a run of two programs over a path of 10 ms and 20 Mbit/s, whose capacity is 0 between two instants."""
+    """Make a run of two programs over a path of 10 ms and 20 Mbit/s. The capacity is 0 in the interval `cut_s`."""
     folder.mkdir()
     rows = ["0,10,20,0"] if cut_s is None else ["0,10,20,0", f"{cut_s[0]},10,0,0", f"{cut_s[1]},10,20,0"]
     (folder / "path.csv").write_text("\n".join(["t_s,delay_ms,rate_mbps,loss_ratio", *rows, ""]))

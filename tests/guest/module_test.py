@@ -59,8 +59,8 @@ def half_done() -> list[Path]:
 
 
 def fails(tmp_path: Path, source: Path, control: str | None = None) -> GuestError:
-    """Make a run that fails in the guest, and return its error. The run must be marked as failed, and leave no process
-    behind."""
+    """Make a run that fails in the guest, and return its error. Also check that the run is marked as failed, and that
+    no process remains."""
     with pytest.raises(GuestError) as caught:
         run(tmp_path, source, control)
     marker = tmp_path / "run" / "INCOMPLETE"

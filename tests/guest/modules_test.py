@@ -28,7 +28,7 @@ congestion_control = "cubic"
 
 
 def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
-    """Return a plan with these parameters, without the checks for scenarios."""
+    """Return a plan with these module parameters. The checks of a scenario are not made."""
     path = tmp_path / "scenario.toml"
     path.write_text(TEXT)
     return dataclasses.replace(scenario.resolve(scenario.load(path)), modules=modules)

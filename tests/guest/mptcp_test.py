@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests Multipath TCP over two stations: closed forms per subflow, one goodput for the connection, and a flow for every
-packet."""
+"""Tests Multipath TCP over two stations. Each subflow matches a closed form, the connection has one goodput, and every
+packet has a flow."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no cure acts without a route change: the trace equals that of `drain`, and the cure's own tables are
-empty."""
+"""Tests that no cure acts without a route change. The trace must equal the trace with `drain`, and the cure's own
+tables must be empty."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ IDLE = ("waited_pkts", "given_up_pkts", "late_pkts", "eliminated_pkts")
 
 
 def tables(folder: Path, keys: dict[str, Any]) -> dict[str, bytes]:
-    """Return the files of the trace of a run of 3 s without a route change, by table. No packet is lost, so no packet
-    waits for a missing one."""
+    """Make a run of 3 s without a route change, and return a dict from trace table name to file content. No packet is
+    lost, so no packet waits for a missing one."""
     roomy = {"run.duration": "3 s", "ground.queue": "5000 pkts", "isl.queue": "5000 pkts"}
     lw.run(EXAMPLES / "madrid-tokyo.toml", roomy | keys, folder, report=False, progress=False)
     return {file.stem: file.read_bytes() for file in (folder / "30-trace").glob("*.parquet")}

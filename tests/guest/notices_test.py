@@ -72,8 +72,8 @@ def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
 
 
 def overtaken_wait_ns(run, change, t_ns: int) -> int:
-    """Return the wait that the notice to Madrid must state. It ends when the ACK of the old path's last packet can have
-    arrived."""
+    """Return the wait that the notice to Madrid must state. The wait ends when the ACK of the last packet on the old
+    path can have arrived."""
     ways = Ways.of(run, change)
     at = ways.before.index(change.node)
     echoes = run.echoes().sort_values("index")

@@ -174,7 +174,7 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
 
 @pytest.mark.parametrize("delayed_ack", ["adaptive", "on", "off"])
 def test_a_receiver_that_reads_what_arrives_never_holds_slow_start(tmp_path, delayed_ack):
-    """The receiver's window grows faster than the sender's even with short packets."""
+    """Even with short packets, the receiver's window grows faster than the sender's window."""
     text = f"""
 [network]
 mtu = "800 B"

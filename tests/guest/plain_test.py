@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the kernel `plain`, without the overrides that only save time, gives the same bytes as the default
+"""The kernel `plain` lacks the overrides that only save time. Tests that it gives the same bytes as the default
 kernel."""
 
 import shutil

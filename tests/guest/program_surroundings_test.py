@@ -31,7 +31,8 @@ except OSError as error:
 
 
 def stream_of_programs(seed: int, size: int) -> bytes:
-    """Return the first random bytes that programs get: splitmix64 from the state FNV-1a over seed, name and 1."""
+    """Return the first random bytes that programs get. The generator is splitmix64. Its first state is the FNV-1a hash
+    of seed, name and 1."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):

@@ -71,7 +71,8 @@ receiver.shutdown(socket.SHUT_WR)
 
 
 def packets(folder: Path, flow: str):
-    """Return the packets of the run's only connection in order of sending, with times relative to the first packet."""
+    """Make a run with one connection. Return its packets in the order of sending, with times relative to the first
+    packet."""
     folder.mkdir()
     (folder / "scenario.toml").write_text(SCENARIO + flow)
     run = lw.run(folder / "scenario.toml", (), folder / "run", report=False, progress=False, trust=True)

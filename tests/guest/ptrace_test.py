@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests guest/host/registers.c and shortcut.c with a stand-in for the host's kernel.
 
-Hosts differ in the size of their XSAVE area, but a test machine has only one size. `registers_test.py` makes the same
-test in the guest, with this machine's size of the XSAVE area."""
+Hosts differ in the size of their XSAVE area, but a test machine has only one size. The stand-in therefore has several
+sizes. `registers_test.py` makes the same test in the guest, with the XSAVE area of this machine."""
 
 import subprocess
 from pathlib import Path

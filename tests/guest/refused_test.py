@@ -31,7 +31,7 @@ def the_old_way_ends(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def the_old_way_comes_back(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return an event: the satellite of Madrid's old link sends packets for Tokyo back to Madrid."""
+    """Return an event after which the satellite of Madrid's old link sends packets for Tokyo back to Madrid."""
     return the_old_way_ends(events) | {"next_hop": "Madrid"}
 
 

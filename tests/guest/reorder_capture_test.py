@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that `leowarp.reordering` computes the numbers of the guest's packet truth from the receiver's capture
-alone."""
+"""Tests that `leowarp.reordering` gives the same numbers as the guest's packet truth, although it reads only the
+receiver's capture."""
 
 import pyarrow.parquet as pq
 import pytest

@@ -106,7 +106,8 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
 
 
 def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts: int) -> reordering.Reordering:
-    """Return the metrics of the first transmissions with payload in [from, to), computed from the stored packets."""
+    """Compute the metrics from the stored packets. Only first transmissions with payload that were sent in [from, to)
+    count."""
     mine = packets[(packets.sent_ns >= from_ns) & (packets.sent_ns < to_ns)].reset_index(drop=True)
     arrived = mine[mine.received_ns.notna()].sort_values("received_ns", kind="stable")
     times_ns, lengths = (arrived[name].to_numpy("int64") for name in ("received_ns", "len_bytes"))
@@ -118,8 +119,8 @@ def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts
 
 
 def check_against_packets(run: lw.Run) -> pd.DataFrame:
-    """Compare every row and every histogram bar of flow 0 with values from the table of packets, and return the
-    rows."""
+    """Compute the rows and histograms of flow 0 from the table of packets, and compare them with the recorded ones.
+    Return the recorded rows."""
     packets = run.packets()
     packets = packets[(packets.flow == 0) & (packets.direction == "data") & ~packets.is_retransmission.astype(bool)]
     packets = packets.sort_values("sent_ns", kind="stable")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a trace is replayed exactly: probes get its delays, and packets get its capacity."""
+"""Tests that a trace is replayed exactly. Probes must have the trace's delays, and packets must get the trace's
+capacity."""
 
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
 
 
 def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
-    """Both files are shorter than the run, and begin anew after their own length."""
+    """Both files are shorter than the run, so each file is repeated when it ends."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
     # In most milliseconds, one to six packets can be sent. From each of five random times on, no packet can be sent for

@@ -14,8 +14,8 @@ TABLE = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,20,100,0,0\n2,20,100
 
 
 def timeout(folder, floor_ms, section):
-    """Return the RTO before the outage, the RTO minus the smoothed RTT, and the time from the last ACK to the timeout,
-    in ms."""
+    """Return three times in ms: the RTO before the outage, the RTO minus the smoothed RTT, and the time from the last
+    ACK to the timeout."""
     (folder / "path.csv").write_text(TABLE)
     sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probes, which would precede the timeout
     if floor_ms is not None:

@@ -45,10 +45,10 @@ HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
 """
-"""The keys of a run in which cures act at the change at 30 s, with their recorded costs."""
+"""The keys of a run whose cures act at the route change at 30 s. The run records their costs."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
-"""The keys of two runs with cures that cannot be combined with the cures of `HELD`."""
+"""The keys of two runs. Their cures cannot be combined with the cures of `HELD`."""
 
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 """The scalars in every flow's summary that are null for a flow of probes."""

@@ -14,9 +14,10 @@ pytestmark = pytest.mark.guest
 
 SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s", "rto_floor": "60 s", "capacity": "60 s"}
 TICK_US = 8_000
-"""The rounding of SRTT and RTO to the ticks of the kernel's clock, 4 ms each."""
+"""The largest error from rounding to the 4 ms ticks of the kernel's clock. SRTT and RTO are both rounded, so it is 8
+ms."""
 SESSIONS = ("first", "rto_floor", "capacity")
-"""The groups for several SNRs, of which this test runs only one."""
+"""The groups that have several SNRs. Of these SNRs, this test runs only one."""
 
 
 @pytest.fixture(scope="module")

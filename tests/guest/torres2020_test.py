@@ -35,7 +35,7 @@ def plan_of(distribution: str, jitter_us: int):
 
 @pytest.fixture(scope="module")
 def probes(tmp_path_factory):
-    """The (MD, E_r) by distribution and jitter in us, and the directory of a complete run."""
+    """Return a dict from (distribution, jitter in us) to (MD, E_r), and the directory of a complete run."""
     folder = tmp_path_factory.mktemp("probes")
     keys = [(name, jitter_us) for jitter_us in (*INSIDE_US, *OUTSIDE_US) for name in simulation.DISTRIBUTIONS]
     plans = [plan_of(*key) for key in keys]

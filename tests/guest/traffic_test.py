@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests short flows between cities: their goodput, their completion times and the values of their pairs equal sums over
-their packets."""
+"""Tests short flows between cities. Goodput, completion times and the values of pairs must equal sums over packets."""
 
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def data(run):
 
 
 def first_arrivals(packets):
-    """Return the first arrival of each packet of a flow. The first byte identifies a packet."""
+    """Return the first arrival of each packet of a flow. Rows with the same `seq` are the same packet."""
     came = packets[packets["received_ns"].notna()].sort_values("received_ns", kind="stable")
     return came.drop_duplicates("seq")
 

@@ -68,8 +68,8 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 def ordinary_user(python: Path, libraries: str) -> list[str]:
     """Return the words that start a command without privileges.
 
-    Under root, the command runs as the user `nobody`. If `nobody` cannot enter a directory above Python or its
-    libraries, such as /root, the command runs as root without capabilities.
+    Under root, the command runs as the user `nobody`. `nobody` may lack access to a directory above Python or its
+    libraries, such as /root. The command then runs as root without capabilities.
     """
     if os.geteuid() != 0:
         return []

@@ -11,7 +11,7 @@ from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
 def completed(path, warning="look twice"):
-    """Add to a run directory the files that `leowarp run` writes at its end."""
+    """Complete a run directory with the files that `leowarp run` writes at its end."""
     plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     costs = trace.Stopwatch().costs(60.0, 2.5, 1 << 20)

@@ -63,7 +63,7 @@ def test_two_runs_side_by_side(drawn, run_dir, synthetic, tmp_path, album):
 
 @pytest.fixture(scope="module")
 def dish(tmp_path_factory):
-    """The page of a run with an access link, whose satellites follow from the plan's geometry."""
+    """The page of a run with an access link. Its satellites are computed from the geometry in the plan."""
     toml = ACCESS_TOML.replace("[access]\n", '[access]\ngeometry = "constellation"\n') + GEOMETRY
     run_dir = write_synthetic_access(tmp_path_factory.mktemp("runs") / "dish", toml)
     pq.write_table(prepared(scenario.plan_of(run_dir / layout.PLAN)).routes, run_dir / layout.ROUTES)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests in a browser that the page of `leowarp view` shows the run's values, and loads nothing from other hosts."""
+"""Tests the page of `leowarp view` in a browser. It must show the run's values, and must load nothing from other
+hosts."""
 
 import math
 

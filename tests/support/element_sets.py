@@ -72,7 +72,8 @@ def as_kvn(messages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def as_xml(messages: Iterable[Mapping[str, Any]], tag: str = "ndm", prefix: str = "") -> str:
-    """Return OMMs as XML. `tag` is the name of the root, and `prefix` gives root and elements a namespace."""
+    """Return OMMs as XML. `tag` is the name of the root element, with its attributes. `prefix` is put before the names
+    of all other elements."""
 
     def part(name: str, fields: Iterable[tuple[str, Any]]) -> str:
         inner = "".join(f"<{prefix}{key}>{_text(value)}</{prefix}{key}>" for key, value in fields)

@@ -17,8 +17,8 @@ ONLY = ("single-flow", "bufferbloat", "high-loss-own", "shallow", "startup-loss"
 
 @dataclass(frozen=True)
 class Arithmetic(FakeMaker):
-    """A maker that does not boot a guest, but copies a synthetic run for each run. A run with a queue of 7 packets
-    reports a kernel panic."""
+    """A maker that does not boot a guest, but copies a synthetic run for each run. If the queue of a run is 7 packets
+    long, the run fails with a kernel panic."""
 
     def _made(self, index, plan, out):
         with (self.folder / "made").open("a") as log:

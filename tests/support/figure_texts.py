@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find unreadable parts of a figure: overlapping texts, texts that the edge cuts, and panels that are too small."""
+"""Find unreadable parts of a figure. These are texts that overlap, texts that the edge cuts off, and panels that are
+too small."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from matplotlib.transforms import Bbox
 from leowarp.report.style import styled
 
 SLACK_PX = 1.0
-"""The overlap in px that stays invisible, because the box of a text includes space for descenders.
+"""An overlap of this size in px is invisible, because the box of a text includes space for descenders.
 """
 
 LEAST_PX = 3.0
-"""The width or height below which axes do not count as panels. A colour bar is 4 px wide, and a strip of states is 13
-px high."""
+"""Axes that are narrower or lower than this do not count as panels. A colour bar is 4 px wide, and a strip of states is
+13 px high, so both count."""
 
 
 def troubles(figure: Figure) -> list[str]:

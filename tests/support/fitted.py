@@ -69,7 +69,8 @@ def fit_of(name: str, seed: int) -> Fit:
 
 
 def estimates_of(name: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Return the fitted value and its interval for each key of the profile. A key with quantiles has the median's."""
+    """Return the fitted value and its interval for each key of the profile. For a key with several quantiles, the
+    result has only the median."""
     found = {}
     for key, (estimate, _) in fit_of(name, seed).chosen.items():
         if key == "base_rtts":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number of examples that a fuzz target tries in one round. `tools/fuzz.py` sets it in the environment."""
+"""The number of examples that a fuzz target tries in one round. `tools/fuzz.py` sets it with an environment
+variable."""
 
 import os
 

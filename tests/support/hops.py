@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follow packets hop by hop over a timeline without a guest, by the current route and link.
+"""Follow packets over a timeline without a guest. At each hop, a packet takes the current route and link.
 
 Sending a packet takes no time. A link loses packets whose transmission begins while its loss ratio is 1, and holds
 packets while its capacity is 0. On a link, no packet arrives before an earlier one.
@@ -19,10 +19,10 @@ from leowarp.timeline import Replay
 
 
 def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
-    """Return arrival times in ns at the last node before a host, for packets at the node `begin` at `start_ns`. The
-    time of a lost packet is nan.
+    """Send packets from the node `begin` at `start_ns`. Return the times in ns at which they arrive at the last node
+    before the host. nan means a lost packet.
 
-    timeline: The timeline, whose routes must depend only on the destination.
+    timeline: The timeline. Its routes must depend only on the destination, and not on the source.
     start_ns: The times at which the packets are at `begin`, in order.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()

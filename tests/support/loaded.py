@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 OF_EVERY_VERB = {"annotated_doc", "leowarp", "rich", "shellingham", "typer"}
-"""The libraries that the command line itself needs. Pydantic is not in the set, because typer uses it only for unusual
-arguments."""
+"""The libraries that the command line itself needs. Pydantic is not in this set, because typer does not load it for
+ordinary arguments."""
 
 _SCRIPT = """
 import atexit, gc, sys

@@ -60,8 +60,8 @@ class Network:
         return scenario.resolve(scenario.load(EXAMPLE, changes))
 
     def timeline(self, plan: Plan) -> pa.Table:
-        """Return the timeline of a random graph with rates, limits, losses, ten route changes, and many equal
-        delays."""
+        """Return the timeline of a random graph. Its links have rates, queue limits and losses, and many have equal
+        delays. The routes change ten times."""
         draw = np.random.default_rng((self.seed, 2))
         copies = plan.cures.duplicate_ns is not None
         routers = int(draw.integers(3, 9))
@@ -183,8 +183,7 @@ def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
 
 
 def _shortest(weights: dict[tuple[int, int], float], source: int, destination: int) -> tuple[int, ...] | None:
-    """Return the shortest path by the algorithm of Bellman and Ford, which is fast enough here, or None without a
-    path."""
+    """Return the shortest path, or None if there is no path. The algorithm of Bellman and Ford is fast enough here."""
     cost = {source: 0.0}
     path: dict[int, tuple[int, ...]] = {source: (source,)}
     for _ in range(len(weights)):

@@ -15,7 +15,7 @@ PAGE = (
 
 
 def executed(cells, where):
-    """Run cells in a directory, by a kernel of this Python, and return the notebook with the outputs.
+    """Let a kernel of this Python run cells in a directory. Return the notebook with the outputs.
 
     Without Jupyter's kernel, which only `make site` installs, the test is skipped.
     """
@@ -35,7 +35,8 @@ def shown(cell):
 
 
 def as_page(cells, file):
-    """Write the outputs of the cells below each other, each as HTML, PNG or text, in this order of preference."""
+    """Write the cells and their outputs below each other. An output is written as HTML if possible, otherwise as PNG,
+    otherwise as text."""
     parts = []
     for cell in cells:
         parts.append(f"<pre>{html.escape(cell['source'])}</pre>")

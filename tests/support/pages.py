@@ -27,7 +27,7 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the text of each fenced block of these kinds, and its name if it is a complete file."""
+    """Yield each fenced block of these kinds as (name, text). The name is None unless the block is a complete file."""
     for match in _FENCE.finditer(page.read_text(encoding="utf-8")):
         if match["kind"] in kinds:
             yield match["file"], match["text"]

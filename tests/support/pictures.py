@@ -21,16 +21,16 @@ KEPT = 2
 """In width and height, a reviewed screenshot is smaller than the page by this factor."""
 COLOURS = 256
 """The number of colours in a stored screenshot. With the method "maximum coverage", the mean of each 8 x 8 square is
-off by at most 7 of 255. With "median cut", it is off by up to 46."""
+off by at most 7 of 255. With "median cut", it would be off by up to 46."""
 APART = 16
-"""The largest difference of a square's mean from the reviewed mean, out of 255, in each colour."""
+"""In each colour, the mean of a square may differ from the reviewed mean by at most this value, out of 255."""
 
 
 @dataclass(frozen=True)
 class Grain:
     """The method by which a screenshot is compared.
 
-    means: The edge length of the compared squares, in pixels of the reviewed screenshot.
+    means: Squares with edges of this length are compared, in pixels of the reviewed screenshot.
     most_ratio: The share of the squares that may change, because texts contain version numbers.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over an access link's profile, computed without a guest."""
+"""Simulates probes over the profile of an access link, without a guest."""
 
 from __future__ import annotations
 

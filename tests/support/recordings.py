@@ -37,7 +37,7 @@ class Truth:
     phase_ns: The time of a reconfiguration, on the clock of the first probe.
     trap: none, alternating, half spikes, second step or thirds.
     obstructed_probes: The number of probes that were lost behind an obstacle.
-    step_ns, noise_ns: The typical size of a step of the delay's level, and of the noise on the level.
+    step_ns, noise_ns: The typical size of a step in the delay, and of the noise on the delay.
     clock_steps: tuple of (int, int). The instant and size of each step by which the clock was set forward.
     pauses, outages: tuple of (int, int). The start and length of each pause and of each outage. Nothing is sent in a
         pause, and everything is lost in an outage.
@@ -64,7 +64,8 @@ class Recording:
     """The probes in the order in which they were sent.
 
     sequence: int64 array of shape (n,)
-    t_ns: int64 array of shape (n,). The time on the sender's clock, which goes back when this clock is set back.
+    t_ns: int64 array of shape (n,). The sending time on the sender's clock. Times decrease where this clock was set
+        back.
     rtt_ns: float64 array of shape (n,). nan if the probe was lost.
     duplicated: bool array of shape (n,). True if the reply arrived twice.
     """
@@ -115,8 +116,8 @@ def _sent(dice: np.random.Generator, span_ns: int, interval_ns: int) -> NDArray[
 
 
 def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: int) -> NDArray[np.float64]:
-    """Return the waiting time of each probe, never below 0. One part is independent for each probe, and one part lasts
-    for a while."""
+    """Return the waiting time of each probe, never below 0. One part is independent for each probe. Some recordings
+    have a second part, which lasts for several probes."""
     fresh = dice.gamma(dice.uniform(0.8, 3.0), 1.0, count)
     noise = scale_ns * fresh / fresh.mean()
     if dice.random() < 0.5:
@@ -130,7 +131,7 @@ def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: 
 
 
 def _wander(dice: np.random.Generator, count: int, forgetting: float) -> NDArray[np.float64]:
-    """Return an autoregression of order 1 with variance 1."""
+    """Return samples of an autoregressive process of order 1 with variance 1."""
     from scipy.signal import lfilter
 
     keep = float(np.exp(-forgetting))

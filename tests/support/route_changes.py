@@ -33,8 +33,8 @@ SKY = {"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg"}
 
 @dataclass(frozen=True)
 class Change:
-    """A change: the constellation's clock 2 s before it, the rate of ground links, the node that switches, and the
-    sending time of the first packet."""
+    """A route change of a test. `start` is the constellation's clock 2 s before the change. `ground_bps` is the rate of
+    ground links. `node` is the node that switches. `first` is the time at which the first packet is sent."""
 
     start: str
     ground_bps: int
@@ -90,8 +90,8 @@ class Ways:
         return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
 
     def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
-        """Return the time that a packet takes from a node of the path to the end of the path. With `longest`, a full
-        packet takes the larger of the delays before and after the change."""
+        """Return the time that a packet takes from a node of the path to the end of the path. With `longest`, it is the
+        time of a full packet, with the larger of the delays before and after the change."""
         links = list(itertools.pairwise(path[at:]))
         if not longest:
             return sum(self.delay_ns(a, b, AT_NS) for a, b in links)

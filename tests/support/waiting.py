@@ -21,7 +21,7 @@ def wait_until(condition, *by):
     """Wait until `condition()` returns a true value, and return this value.
 
     by: The ids of the processes that are expected to cause the event. Their child processes count too. Without ids,
-        only the watchdog limits the wait, so the event must be certain.
+        only the watchdog ends the wait if the event never happens.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0

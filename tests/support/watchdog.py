@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A watchdog for all tests, which fails a test that hangs, but not a slow test.
 
-No test has a limit of wall-clock time. A thread checks the processes of the tests once per second. A test hangs if all
-its processes have slept for long. The processes of other pytest-xdist workers count too, because the test may wait for
-them. A test also counts as hanging if it uses far more processor time than any test needs.
+No test has a limit of wall-clock time. A thread checks the processes of the tests once per second. A test counts as
+hanging if all its processes have slept for a long time. The processes of other pytest-xdist workers count too, because
+the test may wait for them. A test also counts as hanging if it uses far more processor time than any test needs.
 """
 
 import os

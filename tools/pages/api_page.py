@@ -116,7 +116,7 @@ def signature_of(thing: Any) -> str:
 
 
 class _Shown:
-    """A default value as in the source."""
+    """A default value that is printed as it is written in the source."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -133,7 +133,8 @@ def _code(text: str) -> Iterator[str]:
 
 
 def _documented(doc: str) -> Iterator[str]:
-    """Convert a docstring in numpy's form to Markdown: sections become bold headings, entries become lists."""
+    """Convert a docstring in numpy's form to Markdown. Section names become bold headings, and entries become list
+    items."""
     lines = doc.splitlines()
     place, in_entries, in_example = 0, False, False
     while place < len(lines):

@@ -14,7 +14,7 @@ def write_or_check(page: str, script: str, arguments: list[str] | None) -> int:
     page: The whole text of the page.
     script: The script that makes the page, such as ``"tools/pages/tables_page.py"``.
     arguments: The words that replace the command line.
-    Returns: The exit status: 1 if ``--check`` finds another text, or no file.
+    Returns: The exit status. It is 1 if ``--check`` finds that the file is missing or differs from `page`.
     """
     parser = argparse.ArgumentParser(prog=f"python {script}")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")

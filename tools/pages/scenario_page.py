@@ -83,7 +83,8 @@ def _sections() -> Iterator[tuple[str, type]]:
 
 
 def _value(declared: Key) -> str:
-    """Return the values that a key accepts: words, or a kind of value with its range, and any word for "no value"."""
+    """Return text for the values that a key accepts. The text lists words, or names a kind of value and its range. It
+    also contains the word for "no value", if there is one."""
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
@@ -132,7 +133,7 @@ def _queue_parameters() -> Iterator[str]:
 
 
 def _presets() -> Iterator[str]:
-    """Yield the constellations by name, with the sources of their numbers."""
+    """Yield a table of the constellations that a scenario can name, with the sources of their numbers."""
     yield ""
     yield "## Constellations by name"
     yield ""

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The output of every reader in this crate. It has the sequence numbers in order of arrival.
 
-/// The largest sequence number. Parquet and Arrow files usually contain signed 64-bit integers, into which a larger
-/// number would not fit.
+/// The largest sequence number. A larger number would not fit into the signed 64-bit integers that Parquet and Arrow
+/// files usually contain.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 
 /// A list of arrivals, in order of arrival.

@@ -24,13 +24,13 @@ pub struct Settings {
     pub flow: Option<usize>,
 }
 
-/// The counts of the capture's packets, by classification. Every packet is in exactly one of `numbered_pkts`,
-/// `answer_pkts`, `udp_pkts`, `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
+/// The number of packets of each kind in the capture. Every packet is in exactly one of `numbered_pkts`, `answer_pkts`,
+/// `udp_pkts`, `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The number of all packets in the capture.
     pub packets: u64,
-    /// The packets with a number, in all flows.
+    /// The packets with a sequence number, in all flows.
     pub numbered_pkts: u64,
     /// The TCP segments without data, and the echo packets that are not measured. An echo packet is not measured if it
     /// is a reply while requests are measured, or a request while replies are measured.
@@ -65,7 +65,7 @@ pub struct Capture {
     flows: Flows,
     counts: Counts,
     skips: Skips,
-    /// The number and the file offset of the measured flow's first packet whose number exceeds `SEQ_MAX`.
+    /// The first packet of the measured flow whose number exceeds `SEQ_MAX`: its number, and its offset in the file.
     too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The state of each direction between two ends, and the pairs of opposite directions.
+//! The state of each direction between two ends. Opposite directions are paired.
 
 use crate::fields::{Key, Numbered, Protocol};
 use crate::link::Direction;
@@ -14,13 +14,13 @@ const CUT_ENDS_MAX: usize = 65_536;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
-    /// The number of the last acknowledgement that was sent in this direction.
+    /// The acknowledgement number that was last sent in this direction.
     pub acknowledged: Option<u32>,
-    /// The maximum segment size that the sender of this direction accepts.
+    /// The maximum segment size that the sender of this direction announced for segments that it receives.
     pub mss_bytes: Option<u16>,
 }
 
-/// All directions. The two directions between a pair of ends have the numbers 2 k and 2 k + 1.
+/// All directions. The two directions between the same two ends have the numbers 2 k and 2 k + 1.
 #[derive(Debug, Default)]
 pub struct Ends {
     keys: HashMap<Key, usize>,
@@ -66,7 +66,7 @@ impl Ends {
         }
     }
 
-    /// Returns the number of packets between two ends that were truncated before their sequence number.
+    /// Returns how many packets between two ends were truncated, so that they lack the sequence number.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }

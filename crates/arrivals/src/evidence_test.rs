@@ -163,8 +163,8 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
 
-/// Returns a capture of a transfer. The round trip is the sum of `ahead_us`, from the capture to the receiver and back,
-/// and `behind_us`, from the capture to the sender and back.
+/// Returns a capture of a transfer. A round trip is `ahead_us` plus `behind_us`. `ahead_us` is the time from the
+/// capture to the receiver and back, and `behind_us` the time to the sender and back.
 fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bool, hops: (u8, u8)) -> Vec<u8> {
     let mut all = Vec::new();
     let stamps = |mine: u32, its: u32| with_stamps.then_some((mine, its));
@@ -223,8 +223,8 @@ fn a_cooked_capture_says_which_way_its_packets_went() {
     assert_eq!(with(&[3]), [Place::Middle]);
 }
 
-/// Returns a capture of echo requests and replies. Each element of `echoes` is a number, the time of the request and
-/// the time of the reply.
+/// Returns a capture of echo requests and replies. Each element of `echoes` contains a sequence number, the time of the
+/// request and the time of the reply.
 fn pinged(echoes: &[(u16, u32, u32)], hops: (u8, u8)) -> Vec<u8> {
     let mut packets = Vec::new();
     for &(seq, asked_us, answered_us) in echoes {

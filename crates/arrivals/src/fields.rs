@@ -22,7 +22,7 @@ pub enum Protocol {
     Udp(Field),
 }
 
-/// The place of a number in a UDP payload.
+/// The position and format of a sequence number in a UDP payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Field {
     /// The number of bytes before the number.
@@ -72,7 +72,7 @@ impl Key {
     }
 }
 
-/// The sequence number of a packet, in the form that its protocol has.
+/// The sequence number of a packet. Its form depends on the protocol.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
     /// The sequence number, and the number of bits of its field.

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 
 /// The maximum number of flows, which keeps memory bounded.
 const FLOWS_MAX: usize = 65_536;
-/// The maximum number of directions that have packets: two per flow.
+/// The maximum number of directions that have packets. A flow has two directions.
 const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
 /// A flow: the packets in one direction that share one sequence of numbers.
@@ -106,8 +106,8 @@ impl Flows {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
 
-    /// Counts a packet. `on_arrival(number, t_ns, len_bytes)` receives the arrivals of the measured flow
-    /// whose numbers are now known.
+    /// Counts a packet. `on_arrival(number, t_ns, len_bytes)` is called for each arrival of the measured flow whose
+    /// number has become known.
     pub fn packet(
         &mut self,
         packet: &Numbered,

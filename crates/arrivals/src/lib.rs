@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads arrival sequences from texts and packet captures. A sequence contains the numbers of the packets that arrived,
-//! in order of arrival, and their times.
+//! Reads arrival sequences from texts and packet captures. A sequence contains the number and the time of each packet
+//! that arrived, in order of arrival.
 //!
 //! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate itself opens no
 //! files. A reader's memory depends on the longest line or packet and on the number of flows, but not on the length of

@@ -25,7 +25,7 @@ pub struct Measured {
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
-    /// Whether a new connection between the same ports has begun. Later answers belong to the new connection.
+    /// Whether another connection between the same ports has begun. Later answers belong to the new connection.
     is_over: bool,
 }
 
@@ -79,7 +79,7 @@ impl Measured {
         }
     }
 
-    /// Processes any packet between the flow's ends, also packets of the flow itself.
+    /// Processes a packet between the flow's ends in either direction. It need not belong to the flow.
     pub fn hear(&mut self, packet: &Numbered, way: usize, t_ns: Option<i64>) {
         if self.is_over || (way != self.way && way != reverse(self.way)) {
             return;

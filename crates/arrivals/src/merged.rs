@@ -26,8 +26,8 @@ pub struct Merged {
     pub packets: u64,
     /// The length of the longest merged segment.
     pub longest_bytes: u32,
-    /// The length of a full segment on the wire, if known. This length divides the lengths of nine of ten longer
-    /// segments, or is the maximum that the receiver announced.
+    /// The length of a full segment on the wire, if known. The lengths of nine of ten longer segments are multiples of
+    /// this length, or it is the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 

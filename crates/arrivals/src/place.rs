@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds out where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! The result is the places that no evidence excludes. Contradictory evidence may exclude all places.
+//! The result lists the places that no evidence excludes. It may be empty if the evidence is contradictory.
 //!
 //! - The link layer may record whether packets left this machine or entered it.
 //! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it. The capture was
@@ -11,7 +11,7 @@
 //!   divides the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part
 //!   is the shortest time from a packet to its acknowledgement or reply. The sender's part is the shortest time from an
 //!   acknowledgement to a packet that reacts to it. A packet reacts to an acknowledgement if it is the first to echo
-//!   the timestamp (RFC 7323), or the next packet of the handshake.
+//!   its timestamp (RFC 7323), or the next packet of the handshake.
 //! - If echo requests are out of order, the capture was not made at the host that sent them. If replies are out of
 //!   order although the requests are in order, it was not made at the sender of the replies.
 
@@ -19,9 +19,9 @@ use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// A part of the round trip counts as zero if it is at most the round trip divided by this number.
+/// If a part of the round trip is at most the round trip divided by this number, the part counts as zero.
 const NOTHING_DIVISOR: i64 = 10;
-/// Below this round trip, the delays come from one machine's software, and say nothing about the path.
+/// If a round trip is shorter than this, its delays come from one machine's software, and say nothing about the path.
 const TRIP_LEAST_NS: i64 = 50_000;
 /// The maximum time in which a machine answers a packet.
 const ANSWER_MAX_NS: i64 = 2_000_000;
@@ -52,7 +52,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
 }
 
-/// The evidence from the packets of one direction between two ends.
+/// What the packets from one end to the other reveal about the place of the capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,
@@ -101,16 +101,16 @@ pub struct Watch {
     ahead_ns: Option<i64>,
     behind_ns: Option<i64>,
     highest: Option<u32>,
-    /// A segment whose acknowledgement is awaited: the sequence number after its last byte, and its time.
+    /// A segment that is not acknowledged yet. The values are the sequence number after its last byte, and its time.
     probe: Option<(u32, i64)>,
-    /// The newest segment: the sequence number after its last byte, and its time. A receiver that acknowledges every
-    /// second segment answers the newest segment at once.
+    /// The newest segment. It has the sequence number after the last byte, and the time. A receiver that acknowledges
+    /// every second segment answers the newest segment at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
-    /// A timestamp of the receiver that the sender has not echoed yet, with the time of its packet.
+    /// A TCP timestamp that the sender has not echoed yet, and the time of the receiver's packet with this timestamp.
     stamped: Option<(u32, i64)>,
     last_forward_ns: Option<i64>,
-    /// The last acknowledgement that answered a segment: its time, and its delay after the segment.
+    /// The time of the last acknowledgement that answered a segment, and the time between the two.
     answered: Option<(i64, i64)>,
     last_ack: Option<u32>,
     acks: u64,
@@ -180,7 +180,7 @@ impl Watch {
         }
     }
 
-    /// Processes an echo request, whether requests or replies are measured.
+    /// Processes an echo request. Requests are processed even if replies are measured.
     pub fn request(&mut self, number: u16, t_ns: i64) {
         self.is_request_late |= is_late(&mut self.last_request, number);
         self.requests.resize(ECHOES, None);

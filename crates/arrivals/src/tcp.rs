@@ -2,29 +2,29 @@
 //! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
 //! A sender sends new data in the order of its bytes. First transmissions are therefore sent in the order of their
-//! first bytes. The number of a segment is its rank in this order. Whether a segment is a first transmission follows
-//! from its bytes:
+//! first bytes. The number of a segment is its position in this order. Whether a segment is a first transmission
+//! follows from its bytes:
 //!
 //! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
-//! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
-//!   a loss. As in RFC 3522, timestamps of the sender (RFC 7323) distinguish a first transmission from a
-//!   retransmission. A first transmission was sent before the segment above the hole, so its timestamp is earlier. A
-//!   retransmission was sent after the segment above the hole, so its timestamp is later. If the two timestamps are
-//!   equal or missing, the IPv4 identification decides, provided that it has so far increased from packet to packet.
-//!   Linux, for example, increments the identification with each packet of a connection. If neither timestamp nor
-//!   identification decides, the segment counts as a first transmission, and as undecided.
+//! - The bytes fill a hole: the segment is a first transmission that was overtaken, or a retransmission after a loss.
+//!   As in RFC 3522, timestamps of the sender (RFC 7323) distinguish a first transmission from a retransmission. If the
+//!   timestamp is earlier than that of the segment above the hole, the segment is a first transmission. If it is later,
+//!   the segment is a retransmission. If the two timestamps are equal or missing, the IPv4 identification decides,
+//!   provided that it has so far increased from packet to packet. Linux, for example, increments the identification
+//!   with each packet of a connection. If neither timestamp nor identification decides, the segment counts as a first
+//!   transmission, and as undecided.
 //! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
 //!   bytes is only counted.
 //!
-//! If a first transmission is lost, its number does not occur among the arrivals. The number of the lost packet is the
-//! rank of the segment that retransmits its data. If a hole is never filled, the number of packets in it is unknown.
-//! The number is estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is
-//! never filled, the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are
-//! counted separately.
+//! If a first transmission is lost, its number does not occur among the arrivals. The lost packet has the number of the
+//! segment that retransmits its data. If a hole is never filled, the number of packets in it is unknown. The number is
+//! estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is never filled,
+//! the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are counted
+//! separately.
 //!
-//! An arrival waits for its number as long as there is a hole below it. At most [`WAITING_MAX`] arrivals wait. If more
-//! would have to wait, the lowest hole is given up. Few receivers have a window of `WAITING_MAX` segments, so holes are
-//! seldom given up.
+//! An arrival gets its number only when there is no hole below it. Until that time it waits. At most [`WAITING_MAX`]
+//! arrivals wait. If more would have to wait, the lowest hole is given up. This seldom happens, because few receivers
+//! have a window of `WAITING_MAX` segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,10 +33,10 @@ const WAITING_MAX: usize = 65_536;
 /// The position of the first byte in the capture. Bytes before the first captured byte may arrive later. The position
 /// is large, so that theirs is also above 0.
 const ORIGIN: u64 = 1 << 40;
-/// The number of segments above a hole that are examined for a timestamp or identification.
+/// The number of segments above a hole whose timestamps or IP identifications are examined.
 const LOOK_MAX: usize = 64;
-/// The maximum distance in bytes from the captured data to a later acknowledgement number. A later acknowledgement
-/// belongs to another connection, because no window is larger (RFC 7323, 2.3).
+/// The maximum distance in bytes from the captured data to a later acknowledgement number. An acknowledgement that is
+/// further ahead belongs to another connection, because no window is larger than this (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
 /// The maximum difference between the IP identifications of two segments if the sender counts them up. The increment
 /// between two captured segments can be large, because a network card may make many packets of one segment.
@@ -68,7 +68,7 @@ pub struct Passed {
     pub missed_bytes: u64,
 }
 
-/// The statistics of IPv4's identification in successive segments of new data.
+/// Counts how the IPv4 identification changes between successive segments of new data.
 #[derive(Debug, Default)]
 struct Identifications {
     last: Option<u16>,
@@ -92,7 +92,7 @@ impl Identifications {
     }
 }
 
-/// A range of consecutive bytes that has arrived. The range is a value of a map, whose key is the first byte.
+/// A range of consecutive bytes that has arrived. Ranges are stored in a map. The key is the first byte of the range.
 #[derive(Debug)]
 struct Unit {
     end: u64,
@@ -123,7 +123,7 @@ pub struct Numbering {
     /// The position after the last byte that has arrived.
     highest: u64,
     next_number: u64,
-    /// The ranges above `resolved` that have arrived. The key is the first byte.
+    /// The ranges above `resolved` that have arrived. The key is the number of a range's first byte.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
     /// The number of arrivals that were removed from `waiting`.
@@ -235,8 +235,8 @@ impl Numbering {
         parts
     }
 
-    /// Whether a segment that fills a hole is the first transmission of its bytes.
-    /// Implements RFC 4737, 6.1 (retransmissions).
+    /// Returns whether a segment that fills a hole is the first transmission of its bytes. Implements RFC 4737, 6.1
+    /// (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
             // Some bytes of the segment arrived in another segment before. The sender has therefore divided its data

@@ -5,8 +5,8 @@
 use crate::arrivals::SEQ_MAX;
 use crate::error::{Error, Result};
 
-/// The maximum length of a line. No sequence number is as long. The reader refuses a longer line before it has read the
-/// whole line, so that memory stays bounded.
+/// The maximum length of a line, which is longer than any sequence number. The reader refuses a longer line before it
+/// has read the whole line, so that memory stays bounded.
 const LINE_MAX_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 40;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

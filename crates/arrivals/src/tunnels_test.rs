@@ -173,8 +173,8 @@ fn ipv6_of_length_0_is_as_long_as_the_frame_or_its_jumbo_option_says() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// A frame of a tunnel that is truncated or damaged anywhere is either read, or skipped with a reason. The
-    /// undamaged frames before and after the damaged frame are read.
+    /// If a tunnel's frame is truncated or damaged anywhere, it is either read, or skipped with a reason. The undamaged
+    /// frames before and after the damaged frame are read.
     #[test]
     fn a_damaged_tunnel_hides_no_other_packet(
         kind in any::<prop::sample::Index>(), length in any::<prop::sample::Index>(),

@@ -48,7 +48,7 @@ impl Text {
     }
 }
 
-/// The columns of numbers (uint64), times (int64) and payloads (uint32).
+/// The columns with sequence numbers (uint64), times (int64) and payload lengths (uint32).
 type Columns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 fn columns<'py>(py: Python<'py>, arrivals: &Arrivals) -> PyResult<Columns<'py>> {
@@ -68,7 +68,7 @@ pub struct Capture {
 #[pymethods]
 impl Capture {
     /// Creates a reader. `protocol` is icmp, icmp-reply, tcp, rtp, udp, or None for both icmp and tcp. `offset`, `size`
-    /// and `big_endian` only apply to udp.
+    /// and `big_endian` are used only for udp.
     #[new]
     #[pyo3(signature = (*, protocol=None, flow=None, offset=0, size=4, big_endian=true))]
     fn new(

@@ -52,7 +52,7 @@ fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u
     keyed.into_iter().map(|k| k.1).collect()
 }
 
-/// Exchanges the `block` packets in the middle of every `every` packets with the next `block` packets.
+/// In each group of `every` packets, swaps the `block` packets after the middle with the following `block` packets.
 fn swapped(pkts: u64, every: u64, block: u64) -> Vec<u64> {
     let place = |s: u64| match (s % every).checked_sub(every / 2) {
         Some(x) if x < block => s + block,

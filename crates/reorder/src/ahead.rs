@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sorted set of numbers from a base on. The base only increases.
+//! A sorted set of numbers that are not below a base. The base only increases.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Creates an empty set for about `pkts` numbers. The set is fast if all numbers are within a range of four times
-    /// `pkts`.
+    /// Creates an empty set for about `pkts` numbers. The set is fast if the largest and the smallest number differ by
+    /// less than four times `pkts`.
     pub fn new(pkts: u32) -> Self {
         let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);
         Self { base: 0, words: vec![0; (bits / 64) as usize], near: 0, far: BTreeSet::new() }
@@ -155,7 +155,7 @@ impl Ahead {
 
 enum Place {
     Behind,
-    /// The number belongs to a bit in the ring. The fields are the index of the word and a mask with this bit.
+    /// The number has a bit in the ring. The fields are the index of the bit's word, and a mask with only this bit.
     Near(usize, u64),
     Far,
 }

@@ -5,8 +5,8 @@
 //! the early arrival, the expected number becomes the smallest number in the buffer. It then passes all numbers that
 //! follow without a gap. If the new packet is still early after this move, the pseudo-code drops the packet. Section 3,
 //! however, also counts the arriving packet as buffered, and the buffer has room after the move. This implementation
-//! follows section 3, and stores the new packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the occupancies
-//! 0, 1, 1.
+//! follows section 3, so it stores the arriving packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the
+//! occupancies 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;

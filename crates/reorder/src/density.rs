@@ -2,16 +2,16 @@
 //! The reorder density (RD) of RFC 5236, sections 3, 4 and 7.1, with mean displacement and entropy.
 //!
 //! This module deviates from the RFC's pseudo-code (7.1) in one point. If a late packet has a displacement beyond D_T,
-//! the pseudo-code discards it without advancing the receive index. The packet's number, however, has already been used
-//! as a receive index. After one discarded late packet, the pseudo-code gives packets in order the displacement -1.
-//! After several discarded late packets, the pseudo-code discards all packets. A test shows both effects, which
-//! contradict section 3: packets in order have displacement 0, and lost packets have no effect. In this module, the
-//! receive index therefore advances when a late packet is discarded. As long as no late packet is discarded, the
-//! results equal the results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
+//! the pseudo-code discards it without advancing the receive index. But the packet's number has already been used as a
+//! receive index. After one discarded late packet, the pseudo-code gives packets in order the displacement -1. After
+//! several discarded late packets, the pseudo-code discards all packets. A test shows both effects, which contradict
+//! section 3: packets in order have displacement 0, and lost packets have no effect. In this module, the receive index
+//! therefore advances when a late packet is discarded. As long as no late packet is discarded, the results equal the
+//! results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
 //! A second case concerns duplicates. If the pseudo-code discards a packet as too early, it later counts another copy
-//! as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. However, a
-//! [`Meter`](crate::Meter) gives its `DensityMeter` only first copies, as in RFC 5236, section 3.1.
+//! as the packet itself. A [`DensityMeter`] does the same. However, a [`Meter`](crate::Meter) gives its `DensityMeter`
+//! only first copies, as in RFC 5236, section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -32,7 +32,7 @@ pub struct Density {
     pub pkts: u64,
     /// The arrivals that are early by more than D_T, which count as lost.
     pub early_beyond_pkts: u64,
-    /// The arrivals that are late by more than D_T, which count as lost. Duplicates, and arrivals that the loss-waiting
+    /// The arrivals that are late by more than D_T. They count as lost. Duplicates, and arrivals that the loss-waiting
     /// window excludes, are not counted.
     pub late_beyond_pkts: u64,
 }

@@ -27,7 +27,8 @@ fn buffer(numbers: &[u64], threshold_pkts: u32) -> BufferDensity {
     measured(numbers, thresholds(threshold_pkts)).buffer_density
 }
 
-/// Measures a table of RFC 4737, with times of arrival in ms. Returns the verdicts in order of arrival, and the totals.
+/// Measures the arrivals in a table of RFC 4737. Times of arrival are in ms. Returns the verdicts in order of arrival,
+/// and the totals.
 fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reordering) {
     let mut meter = Meter::new(Settings { first_seq: Some(1), ..Settings::default() });
     let t_ns = |i: usize| dst_time_ms.map(|t| t[i] * 1_000_000);

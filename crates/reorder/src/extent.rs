@@ -3,9 +3,9 @@
 
 use crate::density::count;
 
-/// The number of arrivals from the first packet that overtook a packet to the packet itself (RFC 4737, section 4.2).
-/// For packet i the reordering extent is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\]. Packets in
-/// order have no extent.
+/// The extents of reordered packets. An extent is the number of arrivals from the first overtaking packet to the
+/// overtaken packet (RFC 4737, section 4.2). For packet i the reordering extent is e = i - j, where j is the *smallest*
+/// index with s\[j\] > s\[i\]. Packets in order have no extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
     /// Pairs of an extent and the number of reordered packets with this extent. The list is sorted by extent, and

@@ -3,11 +3,12 @@
 //!
 //! A packet is a sequence discontinuity if its number skips numbers that are missing. If a packet with a skipped number
 //! arrives later, the discontinuity becomes a *reordering* discontinuity. The RFC leaves one case open. Reordering
-//! discontinuities may arrive in one order, and become known in another. In 1, 4, 7, 6, 2, for example, packet 7
-//! becomes known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance between
-//! *successive* discontinuities, and later as the distance between discontinuities that become known one after the
-//! other. This module sorts discontinuities by their own arrival, whenever they become known. With this order, gaps are
-//! never negative, and no gap is omitted. The example has one gap, of length 1.
+//! discontinuities may arrive in one order, and become known in another. For example, the numbers 1, 4, 7, 6, 2 arrive.
+//! The discontinuity at 7 becomes known when 6 arrives, and the one at 4 only when 2 arrives. The RFC first defines a
+//! gap as the distance between *successive* discontinuities, and later as the distance between discontinuities that
+//! become known one after the other. This module sorts discontinuities by the time of their arrival, not by the time at
+//! which they become known. With this order, gaps are never negative, and no gap is omitted. The example has one gap,
+//! of length 1.
 
 use std::collections::VecDeque;
 
@@ -23,8 +24,8 @@ pub struct Gaps {
     pub sequence_discontinuities: u64,
     /// The number of packets that were the first to overtake a reordered packet.
     pub reordering_discontinuities: u64,
-    /// The number of gaps: the number of reordering discontinuities minus 1, but at least 0. The RFC gives the first
-    /// discontinuity a gap of 0, which this crate does not count.
+    /// The number of gaps: the number of reordering discontinuities minus 1, but at least 0. In the RFC, the first
+    /// discontinuity has a gap of 0. This crate does not count that gap.
     pub gaps: u64,
     /// The sum of the gaps, in arrivals.
     pub sum_pkts: u64,
@@ -34,7 +35,7 @@ pub struct Gaps {
     pub timed_gaps: u64,
     /// The sum of the timed gaps, in ns.
     pub sum_ns: i128,
-    /// The longest timed gap, in ns. None means that no gap has both times.
+    /// The longest timed gap, in ns. None means that there is no timed gap.
     pub max_ns: Option<i64>,
 }
 
@@ -63,16 +64,15 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, the first arrival
-    /// may have skipped no number, so its `leaps` is false. Nevertheless, packets that come later may be late relative
-    /// to the first arrival.
+    /// Whether it is certain that the packet skipped numbers. If the sequence's first number is unknown, it is also
+    /// unknown whether the first arrival skipped numbers. Its `leaps` is then false. Nevertheless, packets that come
+    /// later may be late relative to the first arrival.
     leaps: bool,
     reorders: bool,
 }
 
-/// Sequence discontinuities that may still turn out to be reordering discontinuities. They are sorted by arrival, and
-/// so by number.
-/// Implements RFC 4737, 6 (stored discontinuities).
+/// Sequence discontinuities that may still turn out to be reordering discontinuities. They are sorted by arrival, which
+/// is also the order of their numbers. Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
     recent: VecDeque<Discontinuity>,

@@ -20,12 +20,12 @@
 //! - the first packet that arrives is in order, and only first copies are analysed ([`Reordering`]);
 //! - an extent counts from the *first* packet that overtook ([`Extents`]);
 //! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
-//! - the last run of a sequence, which no packet ended, counts as in the RFC's counters ([`Runs`]);
+//! - no reordered packet ends the last run of a sequence, and this run is counted as in the RFC's counters ([`Runs`]);
 //! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
 //! - the receive index of RD also advances if a packet is late by more than D_T ([`Density`]);
 //! - if RBD's buffer is full, it still stores a packet that remains early after the expected number has moved
 //!   ([`BufferDensity`]);
-//! - [`Settings`] documents an unknown first number, and the loss-waiting window.
+//! - The documentation of [`Settings`] explains how an unknown first number and the loss-waiting window are treated.
 
 mod ahead;
 mod buffer;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default, PartialEq)]
 pub struct Judged {
     pub received: Vec<Arrival>,
-    /// All arrivals except recognised duplicates: the first copies, and the arrivals that are too late.
+    /// All arrivals except recognised duplicates. These are the first copies, and the arrivals that are too late.
     pub undoubled: Vec<u64>,
     pub duplicate_pkts: u64,
     pub too_late_pkts: u64,
@@ -42,7 +42,8 @@ pub fn reordered(s: &[Arrival], i: usize) -> bool {
     s[..i].iter().any(|earlier| earlier.seq > s[i].seq)
 }
 
-/// Returns the smallest j with s\[j\] > s\[i\] (RFC 4737, section 4.2).
+/// Returns the index of the first arrival with a larger number than arrival i. It is the smallest j with s\[j\] >
+/// s\[i\] in RFC 4737, section 4.2.
 pub fn first_overtaker(s: &[Arrival], i: usize) -> Option<usize> {
     (0..i).find(|&j| s[j].seq > s[i].seq)
 }
@@ -58,7 +59,8 @@ pub fn discontinuities(s: &[Arrival]) -> Vec<usize> {
     found.into_iter().collect()
 }
 
-/// Returns the lengths of the runs that a reordered packet ended, and of the last run (RFC 4737, section 4.6).
+/// Returns the lengths of all runs that end at a reordered packet, and the length of the last run (RFC 4737, section
+/// 4.6).
 pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     let flags: Vec<bool> = (0..s.len()).map(|i| reordered(s, i)).collect();
     let mut runs: Vec<u64> = flags.split(|&reordered| reordered).map(|run| run.len() as u64).collect();
@@ -66,8 +68,8 @@ pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     (runs, last)
 }
 
-/// Returns the number of n-reordered packets (RFC 4737, section 5.3). The indices begin at 0, so i >= n is necessary
-/// for n packets to precede packet i.
+/// Returns the number of n-reordered packets (RFC 4737, section 5.3). Indices begin at 0, so n packets precede packet i
+/// only if i >= n.
 pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }
@@ -157,8 +159,8 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
     out
 }
 
-/// Whether the full buffer stores an early arrival that is still early after the expected number has moved. The RFC's
-/// buffer drops this arrival (see `buffer.rs`).
+/// Whether the full buffer stores an early arrival that is still early after the expected number has moved. The buffer
+/// of the RFC drops such an arrival (see `buffer.rs`).
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,

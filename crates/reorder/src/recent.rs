@@ -168,8 +168,8 @@ const STEP: [u64; 2 * FAN - 1] = {
 
 /// Returns the sum of the entries after the index `at`. All sixteen entries are added, each with a mask from a table,
 /// so that there is no branch. With a loop, this function caused 1.1 of the 5.4 million mispredicted branches of
-/// `examples/speed` (callgrind, 100,000 packets). A condition instead of the loop caused as many mispredictions,
-/// because the compiler turned the condition into a loop.
+/// `examples/speed` (callgrind, 100,000 packets). With a condition, it caused as many, because the compiler turned the
+/// condition into a loop.
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
@@ -188,7 +188,7 @@ mod tests {
 
     proptest! {
         /// Each move inserts a packet number that is larger or smaller than the largest number by some distance. The
-        /// last value of a move is the packet's size in bytes.
+        /// third value of a move is the packet's size in bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

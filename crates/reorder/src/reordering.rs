@@ -31,8 +31,8 @@ pub struct Reordering {
     pub too_late_pkts: u64,
     /// The number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// The number of packets sent, if it was given. Without a given number, this is the number of sequence numbers from
-    /// the first to the largest received.
+    /// The number of packets sent, if it was given. Otherwise, the number of sequence numbers from the first to the
+    /// largest that was received.
     pub expected_pkts: u64,
     /// The number of lost packets: expected - received. The value is 0 if more packets were received than the given
     /// number of sent packets.
@@ -46,7 +46,7 @@ pub struct Reordering {
     pub reordered_pkts: u64,
     /// The reordering extents (RFC 4737, section 4.2).
     pub extent: Extents,
-    /// The late times (RFC 4737, section 4.3).
+    /// The statistics of late times (RFC 4737, section 4.3).
     pub late_time: LateTimes,
     /// The byte offsets (RFC 4737, section 4.4). The statistics are empty if no arrival has payload, because the
     /// lengths are then unknown.

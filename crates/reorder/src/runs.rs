@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The reordering-free runs of RFC 4737, section 4.6.
 
-/// The RFC's counters. A run is a sequence of packets in order, and a reordered packet ends it. Its length may be 0. As
-/// in the RFC, the last run of the sequence, which no packet ended, counts in `p` and `a`, but not in `x` and `q`.
+/// The RFC's counters. A run is a sequence of packets in order, and a reordered packet ends it. Its length may be 0. No
+/// packet ends the last run of the sequence. As in the RFC, this run counts in `p` and `a`, but not in `x` and `q`.
 /// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {
@@ -39,9 +39,8 @@ impl Runs {
         (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)
     }
 
-    /// (q / a) / (a / x). The ratio is 1 if all runs are equally long. None: no run has ended, or no packet is in
-    /// order.
-    /// Implements RFC 4737, 4.6.3 (ratios of runs).
+    /// (q / a) / (a / x). The ratio is 1 if all runs are equally long. None means that no run has ended, or that no
+    /// packet is in order. Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn variability_ratio(&self) -> Option<f64> {
         Some(self.weighted_mean_pkts()? / self.mean_pkts()?)
     }

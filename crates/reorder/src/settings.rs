@@ -66,7 +66,7 @@ pub struct Arrival {
     /// Time of arrival, if known. It is needed only for late times and for gaps in time.
     /// Implements RFC 4737, 4.3.2 (time of arrival).
     pub t_ns: Option<i64>,
-    /// The payload in bytes. Only byte offsets need the payload.
+    /// The payload in bytes. It is needed only for byte offsets.
     pub len_bytes: u32,
 }
 

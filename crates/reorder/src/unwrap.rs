@@ -6,9 +6,9 @@
 const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half
-/// the range of the field. A larger difference is taken for a rollover (RFC 4737, section 6). A single foreign number
-/// does no lasting harm: the next number is unwrapped as if the foreign number had not arrived.
-/// Implements RFC 5236, 3 (wrap-around).
+/// the range of the field. If the difference is larger, the field is assumed to have wrapped around (RFC 4737, section
+/// 6). A single foreign number has no lasting effect. The next number is unwrapped as if the foreign number had not
+/// arrived. Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
     bits: u32,

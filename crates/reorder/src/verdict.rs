@@ -12,7 +12,8 @@ pub enum Verdict {
     Reordered(Late),
     /// A copy of an earlier arrival.
     Duplicate,
-    /// The number is below the largest number so far by more than the loss-waiting window. The arrival counts as lost.
+    /// The packet arrived too late, so it counts as lost. Its number is below the largest number so far by more than
+    /// the loss-waiting window.
     TooLate,
     /// The number is below the first number of the sequence, or is invalid.
     Outside,
@@ -28,7 +29,7 @@ pub struct Late {
     /// The time since the first packet that overtook this packet arrived (section 4.3). None means that the arrival
     /// time of this packet, or of the first packet that overtook it, is not known.
     pub late_ns: Option<i64>,
-    /// The payload of packets that were sent after this packet but arrived before it (section 4.4).
+    /// The number of payload bytes in the packets that were sent after this packet but arrived before it (section 4.4).
     pub offset_bytes: u64,
     /// The largest n, up to `n_max`, for which the packet is n-reordered (section 5). 0 means that the packet is not
     /// n-reordered.

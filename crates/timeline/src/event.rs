@@ -61,7 +61,7 @@ pub enum Change {
         node: usize,
         /// The index into `hosts`.
         host: usize,
-        /// The direction on which the node sends. None means that the route is removed.
+        /// The direction by which the node sends packets for the host. None means that the route is removed.
         direction: Option<usize>,
         /// The path to which the route belongs. None means no path.
         path: Option<u32>,

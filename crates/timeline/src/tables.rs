@@ -15,8 +15,8 @@ pub const UNSHAPED: u64 = u64::MAX;
 pub struct Row {
     /// The row is valid from this time on, in ns since the run's start.
     pub t_ns: i64,
-    /// In a capacity table, the rate in bits per second. 0 means that nothing is sent. In a channel table, the delay in
-    /// ns.
+    /// The rate in bits per second in a capacity table, and the delay in ns in a channel table. A rate of 0 means that
+    /// nothing is sent.
     pub value: u64,
     /// The loss as a share of 2^32. If all bits are set, every packet is lost.
     pub loss: u32,
@@ -51,7 +51,7 @@ pub enum TablesError {
     Length {
         /// The number of bytes in the file.
         found: usize,
-        /// The number of bytes that the setup requires.
+        /// The number of bytes that the file must have according to the setup.
         expected: usize,
     },
     /// A record is invalid.
@@ -69,8 +69,8 @@ pub enum TablesError {
 }
 
 impl Tables {
-    /// Reads `tables.bin` and checks it against the setup. If the setup has no tables, the file may be empty or
-    /// missing.
+    /// Reads `tables.bin` and checks it against the setup. If the setup has no tables, `bytes` must be empty. The file
+    /// may then be missing.
     ///
     /// # Errors
     /// [`TablesError`] names the table, the row and the rule.

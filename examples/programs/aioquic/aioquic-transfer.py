@@ -70,7 +70,7 @@ class Counts(QuicLogger):
             self.frames = data["frames"]
 
     def hear(self):
-        """Count the packets that the last received packet acknowledges."""
+        """Count the packets that were declared lost, but are acknowledged by the last received packet."""
         for frame in self.frames:
             for first, last in frame.get("acked_ranges", ()):
                 heard = {number for number in self.lost if int(first) <= number <= int(last)}

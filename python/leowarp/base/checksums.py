@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of files and of manifests. With it, a directory is compared with its content when its manifest was
+"""The sha256 of files and of manifests. A manifest shows whether a directory has changed since the manifest was
 written."""
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def is_as_written(text: str) -> bool | None:
 class Checked:
     """The files of a directory, compared with the list in its manifest.
 
-    intact, changed, missing, unlisted: The sorted relative names of listed files with the right sha256, with another
-        sha256, or missing, and of files that are not listed.
+    intact, changed, missing, unlisted: Sorted relative names of files. The first three are listed files: with the right
+        sha256, with another sha256, or missing. The last are files that are not listed.
     """
 
     intact: tuple[str, ...]
@@ -95,7 +95,7 @@ def check_files(directory: Path, listed: Mapping[str, str], present: Collection[
     """Compare the files of a directory with their listed sha256.
 
     listed: A dict of relative name -> sha256, from the manifest. A listed name is opened only if it is also in
-        `present`. The list cannot make us read files outside the directory.
+        `present`. A forged list can therefore not make leowarp read files outside of the directory.
     present: The names of the files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))

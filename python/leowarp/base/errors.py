@@ -16,7 +16,7 @@ from typing import Any
 
 
 class LeowarpError(Exception):
-    """An error that ends a command with a message instead of a traceback.
+    """The base class of leowarp's errors. The command line prints their message without a traceback.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ScenarioError(LeowarpError):
 
 
 class HostError(LeowarpError):
-    """The machine lacks something: a program, a permission, disk space, memory."""
+    """The machine lacks something, for example a program, a permission, disk space or memory."""
 
     exit_code = 3
 
@@ -130,7 +130,7 @@ def unexpected(error: Exception) -> LeowarpError:
     An OSError with a path becomes a HostError (exit code 3). The usual cause is a full disk, a missing permission or a
     file that vanished.
 
-    error: The error with its traceback. The message names the last frame.
+    error: The error with its traceback. The message names the file and the line of the traceback's last frame.
     Returns: An error, which the caller may print or replace by the traceback.
     """
     # Only the file's name and the line of the last frame are reported, because a path would reveal where leowarp is
@@ -162,7 +162,8 @@ def kind_of(error: LeowarpError) -> str:
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
-    """Return an error as JSON: its kind, message and hint. An unexpected error also has the place where it was raised.
+    """Return an error as JSON: its kind, message and hint. The message of an unexpected error also names the source
+    line that raised the error.
 
     Returns: The keys `kind`, `message` and `hint` (None if there is none). Worker processes send errors to their parent
         process as this JSON.

@@ -65,11 +65,11 @@ def named(flow: FlowKey) -> str:
 
 
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
-    """Return the common name of one flow of several runs. The common name contains the name, pair and congestion
-    control that all these runs share.
+    """Return a name for a flow that several runs have. It contains the flow's name, pair and congestion control, where
+    they are equal in all runs.
 
-    flows: The flow in each of the runs, which are at least one.
-    alone: Whether no other flow is of the same kind. If so, its name and its pair of stations identify the flow.
+    flows: The flow's key in each run. There is at least one run.
+    alone: Whether this is the only flow of its kind. If so, its name and its pair of stations identify the flow.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -87,7 +87,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
     If an earlier run has a flow with the same name, the flow gets the index of that flow. If no earlier run has this
     name, the index is the flow's number. If another flow already has this index, a new index is used.
 
-    Returns: One index for each flow of each run. No two flows of a run have the same index.
+    Returns: For each run, one index for each flow. The flows of a run have different indexes.
 
     >>> up, down = FlowKey(0, "A", "B", "tcp", "cubic", "up"), FlowKey(1, "B", "A", "tcp", "cubic", "down")
     >>> matched([[up, down], [down._replace(number=0), up._replace(number=1)]])
@@ -118,7 +118,7 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     flow has this name.
 
     flows: All flows of the run, even if only some are shown. A flow always has the same name.
-    pairs: Whether names contain the pair of stations. Names do not need the pair if a title states it.
+    pairs: Whether names contain the pair of stations. They can omit the pair if a title states it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)

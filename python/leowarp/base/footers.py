@@ -2,9 +2,9 @@
 """Checks the footer of a Parquet file before Arrow decodes it. The values in the footer are counted, because the counts
 that the footer states may be wrong.
 
-Arrow creates an object of some kB for each column of each row group. A footer of 6 MB takes 1.5 GB. This module checks
-only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact protocol
-(https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
+Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB of memory. This
+module checks only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact
+protocol (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 8 << 20
-"""The largest size of a footer. For a network of 10,000 links, the footer has 2 MB of names."""
+"""The maximum size of a footer in bytes. With 10,000 links, the names take 2 MB of the footer."""
 
 MOST_VALUES = 200_000
 """The largest number of integers and texts in a footer. A footer of leowarp has some 30 values per column and 262,144

@@ -18,7 +18,7 @@ REPORT = "50-report"
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
 SIGNATURES = (f"{MANIFEST}.sig", f"{MANIFEST}.minisig")
-"""The signatures of a manifest, made with ssh-keygen or minisign. The signatures are made after the manifest, which
+"""The signatures of a manifest, made with ssh-keygen or minisign. They are made after the manifest, so the manifest
 cannot list them."""
 INCOMPLETE = "INCOMPLETE"
 STUDY_LOCK = "study.lock"
@@ -34,7 +34,7 @@ ARTEFACTS = (
 def default_directory(name: str, plan_text: str) -> Path:
     """Return `runs/<name>-<first digits of the plan's sha256>`. The same plan always has the same directory.
 
-    With a thousand plans of one name, two of them get the same directory with a probability of 5e-7.
+    If a thousand plans have the same name, two of them get the same directory with a probability of 5e-7.
     """
     return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"
 

@@ -52,7 +52,7 @@ def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> No
 def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
     """Raise TraceError if a trace table does not have the flows or hosts of the plan in the same directory.
 
-    metadata: The metadata of the table. Metadata that name neither flows nor hosts are not compared. If the metadata
+    metadata: The metadata of the table. Without flows and hosts in the metadata, nothing is compared. If the metadata
         are unreadable, they are ignored, because the function that reads the table reports this.
     """
     try:
@@ -106,7 +106,7 @@ def refuse_other_network(run: Path, name: str, table: pa.Table, hint: str) -> No
 def refuse_other_links(
     run: Path, name: str, table: pa.Table, directions: Sequence[tuple[str, str, str]], hint: str
 ) -> None:
-    """Raise TraceError if a timeline lacks a link of the trace beside it.
+    """Raise TraceError if a link of the trace is missing in the timeline of the same directory.
 
     table: A timeline with the columns `event`, `a` and `b`.
     directions: The entry `directions` of a trace table: two nodes and a kind for each.

@@ -16,7 +16,7 @@ from pathlib import Path
 from leowarp.base.errors import HostError
 
 MOST_LINKS = 40
-"""The largest number of symbolic links in a path. Linux follows as many (path_resolution(7))."""
+"""The largest number of symbolic links in a path. Linux has the same limit (path_resolution(7))."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -24,8 +24,8 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def why_not_own(path: Path) -> str | None:
     """Return why somebody else may change the content of a path, or None. The text is a sentence that names the place.
 
-    The user or root must own the path and each directory and symbolic link that leads to it, and nobody else may write
-    there. A sticky directory such as /tmp may be on the path, because only the owner of an entry can replace that
+    The path, and each directory and symbolic link that leads to it, must belong to the user or root. Nobody else may
+    write there. A sticky directory such as /tmp may be on the path, because only the owner of an entry can replace that
     entry. A group may write if it is the user's private group.
 
     path: The path to check. If it does not exist yet, its directory is checked instead. If the directory is sticky,
@@ -119,8 +119,8 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
 
 
 def _is_root_unmapped(uid: int) -> bool:
-    """Return whether `uid` is the placeholder for all users who are not mapped into the user namespace, and root is one
-    of them.
+    """Return whether `uid` stands for all users who are not mapped into the user namespace. The result is true only if
+    root is one of these users.
 
     If bubblewrap runs without root, it maps only the user's own id. `/` and `/home` seem to belong to nobody.
     """

@@ -25,12 +25,12 @@ MOST_SMALL_BYTES = 128 << 20
 tables on disk hardly limits their decoded size, because equal values take almost no space on disk."""
 
 MOST_TIMES_FILE = 256
-"""The limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.
+"""Tables above `MOST_SMALL_BYTES` may have at most this number of decoded bytes per byte on disk.
 
 The limit was set after measuring 2,078 run directories of tests, studies and exams. Directories that need more than 64
-MiB need up to 90 times their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130
-times its size on disk. Other runs need fewer decoded bytes per byte on disk: for example 39 with a recording of a dish,
-26 with 2,000 flows, and 15 with 5.9 million TCP packets.
+MiB need up to 90 times their size on disk. If a UDP flow of constant rate loses nearly all its packets, its directory
+needs 130 times its size on disk. Other runs need fewer decoded bytes per byte on disk: for example 39 with a recording
+of a dish, 26 with 2,000 flows, and 15 with 5.9 million TCP packets.
 """
 
 MOST_BYTES = 3 << 29
@@ -111,8 +111,8 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
     The footers give the number of values, which is enough for numeric columns. It is not enough for texts, because many
-    rows may refer to one long text in a dictionary. If the footers do not limit the size of texts, the texts are read
-    in batches, as dictionaries, and their sizes are added.
+    rows may refer to one long text in a dictionary. If the footers give no upper limit on the size of texts, the texts
+    are read in batches, as dictionaries. Their sizes are added.
 
     columns: The names of the columns that will be read. By default, all columns are read.
     hint: The advice to the user if a table cannot be read.
@@ -182,7 +182,7 @@ def raised_limit_bytes() -> int:
 class _Size:
     """The memory that a decoded table takes, estimated from its footer.
 
-    fixed_bytes: The bytes of all values, including null values, but without the characters of texts.
+    fixed_bytes: The bytes of all values. Null values are included, but the characters of texts are not.
     most_text_bytes: The upper limit on the bytes of all texts.
     texts: The paths of the columns that contain texts, alone or in lists.
     """
@@ -232,8 +232,8 @@ def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
 
 
 def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
-    """Return the number of bytes of all texts, in which a repeated text is counted each time. Counting stops when the
-    sum exceeds `most_bytes`."""
+    """Return the total length of all texts in bytes. A repeated text is counted each time. Counting stops when the sum
+    exceeds `most_bytes`."""
     import pyarrow.parquet as pq
 
     total_bytes = 0
@@ -246,8 +246,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Return the number of bytes of texts in an array of dictionaries, or of lists of dictionaries. A repeated text is
-    counted each time."""
+    """Return the number of bytes of texts in an array of dictionaries, or of lists of dictionaries. If a text is
+    repeated, each repetition is counted."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -262,8 +262,8 @@ def _repeated_bytes(array: pa.Array) -> int:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """Return the exceptions that Arrow raises for damaged files (examples: KeyError for an unknown encoding,
-    UnicodeDecodeError for a text)."""
+    """Return the exceptions that Arrow raises for damaged files. For example, it raises KeyError for an unknown
+    encoding, and UnicodeDecodeError for a text."""
     import pyarrow as pa
 
     return OSError, pa.ArrowException, ValueError, LookupError
@@ -281,8 +281,8 @@ def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
-    """Return the error to raise if a file cannot be read: a TraceError with Arrow's message, or `error` itself if
-    memory is lacking."""
+    """Return the error to raise if a file cannot be read. It is a TraceError with Arrow's message, or `error` itself if
+    there is not enough memory."""
     if isinstance(error, MemoryError):
         return error
     if isinstance(error, FileNotFoundError):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables are read within limits. A small file that would take all memory is refused, and a valid table is read."""
+"""Tables are read within limits. For example, a small file that would take all memory when decoded is refused. A valid
+table is read."""
 
 import subprocess
 import sys
@@ -28,7 +29,7 @@ except TraceError as error:
 
 
 def texts(kind: str) -> pa.Array:
-    """Return a column in which the same text of 1 MB is repeated 100,000 times."""
+    """Return a column that contains the same text of 1 MB 100,000 times."""
     repeated = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, "i4")), pa.array(["x" * 1_000_000]))
     if kind == "text":
         return repeated

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes files that other users may have created, only if they are regular files of limited size.
+"""Reads and writes files that other users may have created. Only regular files of limited size are accepted.
 
 In a published run directory, or where others may write, a file's name may belong to a symbolic link, a pipe or a
-device. If leowarp used this name, it could affect another file, or wait for ever. Directories are checked before a file
-in them is opened, and files are opened without following links.
+device. If leowarp opened such a name, it could read or modify another file, or wait for ever. Directories are checked
+before a file in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_TOML_BYTES = 8 << 20
 has 1 kB per station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""The largest size of a JSON file that is read as a whole."""
+"""The maximum size in bytes of a JSON file that is read as a whole."""
 
 MOST_JSON_VALUES = 1 << 20
 """The largest number of values in a JSON text. An object with one key takes 30 times the size of its text in memory.
@@ -47,9 +47,9 @@ DEEPEST = 16
 """The largest number of directory levels. A run has 4 levels, and a study that contains its runs has 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""The directory of links that leowarp makes while a run is in progress. The links remain after an interrupted run. Each
-link points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are
-allowed, because leowarp writes nothing through them, and removes them before it writes another run to the directory."""
+"""The directory in which leowarp makes links during a run. If the run is interrupted, the links remain. Each link
+points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are allowed,
+because leowarp writes nothing through them, and removes them before it writes another run to the directory."""
 
 _DEVICES = "/dev/"
 
@@ -121,10 +121,9 @@ def state(path: Path) -> State:
 
 
 def is_hollow(path: Path) -> bool:
-    """Return whether a large file is almost only a hole, which takes no space on disk.
+    """Return whether a file is large but takes almost no space on disk, because it is mostly a hole.
 
-    Files of a run contain compressed tables, pictures and packets. No file system can store them in a thousandth of
-    their size.
+    The large files of a run are compressed already, so no file system stores them in a thousandth of their size.
     """
     status = path.stat()
     return status.st_size > _LARGE_BYTES and status.st_blocks * 512 < status.st_size // 1000
@@ -269,7 +268,7 @@ def remove(path: Path) -> None:
 
 
 def is_plain_name(name: object) -> bool:
-    """Return whether a text is a single file name: without folders, not `..`, and valid for the file system.
+    """Return whether a text is a single file name. It has no folder, is not `..`, and is valid for the file system.
 
     >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
     (True, False)
@@ -287,5 +286,5 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """Return the path relative to `top`. For `top` itself, the path is returned unchanged."""
+    """Return the path relative to `top`. If the path is `top` itself, return it unchanged."""
     return str(path.relative_to(top)) if path != top else str(path)

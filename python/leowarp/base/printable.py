@@ -20,8 +20,8 @@ SUBSTITUTES = {
 def accept_any_character(stream: TextIO) -> None:
     """Set a stream to write substitutes for characters that its encoding lacks, instead of raising an error.
 
-    An error at a dash in a table, or at the name of a station, could end a command whose work is done. A stream that is
-    UTF-8 or has no encoding is not changed, because it accepts all characters.
+    For example, an error at a dash in a table could end a command after all its work. A stream that is UTF-8 or has no
+    encoding is not changed, because it accepts all characters.
     """
     if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)
@@ -46,8 +46,8 @@ def _substitute(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(char: str) -> str:
-    r"""Return the ASCII substitute for a character: from the table of substitutes, or the character without its accent,
-    or an escape.
+    r"""Return the ASCII substitute for a character. It is the entry in the table of substitutes, the character without
+    its accent, or an escape.
 
     >>> _ascii("–"), _ascii("é"), _ascii("東")
     ('-', 'e', '\\u6771')
@@ -60,11 +60,11 @@ _SUBSTITUTE = "leowarp.substitute"
 
 
 def visible(text: str) -> str:
-    r"""Return the text, with an escape in place of each invisible character: `\x1b`, `\u202e`.
+    r"""Return the text, with an escape such as `\x1b` or `\u202e` in place of each invisible character.
 
-    A terminal obeys control characters (colours, titles, the clipboard, text typed for the user). Characters that
-    change the direction of writing make a line look different. Characters that `str.isprintable` accepts, line ends and
-    tabs are not changed. An incomplete UTF-8 sequence in a file's name becomes an escape too.
+    Control characters can change a terminal's colours, title and clipboard, and can type text as if from the user.
+    Characters that change the direction of writing make a line look different. Characters that `str.isprintable`
+    accepts, line ends and tabs are not changed. An incomplete UTF-8 sequence in a file's name becomes an escape too.
     """
     if text.isprintable():
         return text
@@ -78,8 +78,8 @@ def one_line(text: str) -> str:
 
 
 def json_visible(text: str) -> str:
-    r"""Return JSON text in which the characters that `visible` escapes are JSON escapes. The text has the same value
-    and is safe to print."""
+    r"""Return JSON text in which the characters that `visible` escapes are JSON escapes. The new text represents the
+    same JSON value, and is safe to print."""
     return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
 
 

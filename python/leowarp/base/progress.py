@@ -78,8 +78,8 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """Return a function that takes the number of finished figures and the number of all figures. The function shows
-    both numbers as progress of the stage `report` of the run `name`."""
+    """Return a function that shows the progress of the stage `report` of the run `name`. It takes the number of
+    finished figures and the number of all figures."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
@@ -182,7 +182,8 @@ class Display(Showing):
                 self._bar(progress)
 
     def _line(self, progress: Progress) -> None:
-        """Print a plain line if a long stage has begun, or if the run's last line is `PLAIN_INTERVAL_S` old."""
+        """Print a plain line if a long stage has begun, or if the run's last line was printed `PLAIN_INTERVAL_S`
+        ago."""
         # The time of the last line is stored per run, so that each of several simultaneous runs gets its lines.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
@@ -215,8 +216,8 @@ class Display(Showing):
 
 
 def _text_of(runs: Collection[Progress]) -> str:
-    """Return one line per active run, and one line for all runs that have ended. A single run always has its own
-    line."""
+    """Return one line per active run, and one line for all runs that have ended. If there is only one run, it always
+    has its own line."""
     over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
     lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
     if len(runs) > 1 and over:

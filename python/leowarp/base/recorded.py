@@ -20,7 +20,7 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRA
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
-"""The fields of a summary whose values are texts, if the field is present. The values of all other fields are numbers,
+"""If these fields are present in a summary, their values are texts. The values of all other fields are numbers,
 Booleans or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")
@@ -35,7 +35,7 @@ _DEEPEST = 64
 """The largest depth of objects and lists in a JSON file. leowarp's files have four levels."""
 
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
-"""The largest number of runs that a hint names, and of directories that are searched for runs."""
+"""A hint names at most `_MOST_RUNS` runs. At most `_MOST_LOOKED_AT` directories are searched for runs."""
 
 
 def why_incomplete(path: Path) -> str | None:
@@ -59,7 +59,7 @@ def why_incomplete(path: Path) -> str | None:
 
 
 def what_is_missing(path: Path) -> str | None:
-    """Return the first file of a complete run that this directory lacks, or None."""
+    """Return the first file that this directory lacks to be a complete run, or None."""
     # A report is not required, because a run with `--no-report` is complete without it.
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
@@ -88,8 +88,8 @@ def refuse_changed(
 ) -> None:
     """Raise TraceError if a file of a complete run is too long, or if the manifest has another sha256 for it.
 
-    A flipped bit in a table usually gives other numbers, but no error. A process hashes each file again only if the
-    file has changed. Hashing takes a seventh of the processor time of decoding.
+    Without this check, a flipped bit in a table would usually change numbers without any error. A process hashes a file
+    again only if the file has changed. Hashing a file takes a seventh of the processor time that decoding it takes.
 
     run: A run directory. If the directory has no manifest, or the run is still being written, the file is not checked.
     name: The name of the file, relative to the run directory.
@@ -258,7 +258,8 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 
 
 def _instead_of(path: Path) -> str:
-    """Return the hint for a directory that is not a run: commands with names of runs near it."""
+    """Return the hint for a directory that is not a run. The hint contains commands with the names of runs in nearby
+    directories."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
     # The run with the most similar name comes first; the sort is stable, so the others stay in the order of a listing.
@@ -302,8 +303,8 @@ def _is_table_of_scalars(item: Any) -> bool:
 
 
 def _is_number(item: Any) -> bool:
-    """Return whether an item is a number within limits. An integer must fit into a column of a table, and the square of
-    a float must be finite."""
+    """Return whether an item is a number within limits. The limits are such that an integer fits into a column of a
+    table, and that the square of a float is finite."""
     if isinstance(item, int):
         return abs(item) < 1 << 63
     # nan is not within the limits, because any comparison with nan is false.

@@ -91,7 +91,7 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
     """A command that reads the table `name` may read more tables of the run directory. Return the paths of all of them.
-    The result has all tables except the table of metrics."""
+    The result contains `name` and all tables of the run except the table of metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

@@ -40,7 +40,8 @@ class CellText:
         self._next_s = 0.0
 
     def show(self, text: str) -> None:
-        """Show a text instead of the previous one, at most once per `CELL_INTERVAL_S`. `end` shows the last text."""
+        """Show a text instead of the previous one, at most once per `CELL_INTERVAL_S`. `end` shows the last text in any
+        case."""
         self._waiting = text
         if time.monotonic() >= self._next_s:
             self._write()

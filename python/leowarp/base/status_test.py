@@ -16,7 +16,7 @@ DURATION_NS = 1000 * 10**9
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Return the clock that `CellText` reads. A test sets its seconds."""
+    """Return the clock that `CellText` reads. A test sets the time `s` in seconds."""
     now = SimpleNamespace(s=0.0)
     monkeypatch.setattr(status.time, "monotonic", lambda: now.s)
     return now

@@ -13,7 +13,7 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
 
     seed: The seed ``run.seed``.
     name: The name of the component (``access.outages``).
-    numbers: The integers from 0 up that distinguish several streams of the same component.
+    numbers: Integers, 0 or larger, that distinguish several streams of the same component.
     Returns: numpy.random.Generator. The generator is PCG64. A change of numpy's default generator would change results.
 
     `numpy.random.SeedSequence` with a spawn key: streams of different keys are independent of each other.

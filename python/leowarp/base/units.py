@@ -2,8 +2,8 @@
 """Quantities with units, and their conversion from and to text. Only this module reads and writes texts with units.
 
 Times are integer nanoseconds, rates integer bits per second, sizes integer bytes. A text with a fraction of one of
-these units is an error. Lengths, angles, ratios and the two gravitational constants are floats: the float that is
-nearest to the decimal in the text. For every quantity ``parse(format(x)) == x``.
+these units is an error. Lengths, angles, ratios and the two gravitational constants are floats. Each is the float
+nearest to the decimal number in the text. For every quantity ``parse(format(x)) == x``.
 
 ``"m"`` means metres, never minutes. Rates in bytes per second are refused, because ``kbps`` means kilobits in some
 tools and kilobytes in others (tc).
@@ -102,8 +102,8 @@ class Quantity:
         return f"{_decimal(number)} {unit}"
 
     def format_in(self, value: int | float, unit: str) -> str:
-        """Write a number as a text in the given unit. If the number has no exact decimal in that unit, `format` chooses
-        the unit.
+        """Write a number as a text in the given unit. If the number is not an exact decimal in this unit, `format`
+        chooses another unit.
 
         Raises KeyError if `unit` is no unit of this quantity.
 
@@ -116,7 +116,8 @@ class Quantity:
 
     @property
     def zero_unit(self) -> str:
-        """The unit in which zero is written. For times, this unit is the second, otherwise it is the smallest unit."""
+        """The unit with which the value zero is written. For times it is the second. For other quantities it is the
+        smallest unit."""
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
@@ -164,7 +165,8 @@ class Quantity:
 
 @lru_cache(maxsize=8192, typed=True)
 def _format(quantity: Quantity, value: int | float) -> str:
-    """Format a value, with a cache, because a study's plans contain the same few quantities thousands of times."""
+    """Format a value. The results are cached, because a study's plans contain the same few values thousands of
+    times."""
     return quantity._format(value)
 
 

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 _READERS = ("show", "report", "compare", "view", "export")
-"""The verbs that only read run directories, which somebody else may have made."""
+"""The verbs that only read run directories. Somebody else may have made these directories."""
 
 
 @rarely_collected()
@@ -78,7 +78,8 @@ def _run() -> None:
 
 
 def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
-    """Return the limit on memory for a verb that only reads run directories, unless the user raised it."""
+    """Return a context that limits the memory of a verb that only reads run directories. The context limits nothing for
+    other verbs, or if the user raised the limit."""
     from leowarp.base import parquetfiles
     from leowarp.base.machine.bound import bounded_memory
 

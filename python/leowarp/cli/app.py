@@ -2,7 +2,7 @@
 """The typer application with all verbs. The verbs are in the order of the stages of a run.
 
 A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options. Its docstring is
-the help text and has no sections (example: Returns). Panels group the verbs in ``leowarp --help``.
+the help text and has no sections (example: Returns).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MOVED = {
 
 
 class _AsWritten(TyperGroup):
-    """The group of all verbs. The help of verbs is printed as written. For example, ``[cures]`` is a section of a
-    scenario and not markup."""
+    """The group of all verbs. The help texts of verbs are printed as written. Otherwise, for example, ``[cures]`` would
+    be read as markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -120,8 +120,8 @@ _VERBS = {
     "kernel": (_MACHINE, "runs.guest_verbs"),
     "doctor": (_MACHINE, "runs.guest_verbs"),
 }
-"""The verbs in the order of the help text, each with its panel and its module. The module has a function with the
-verb's name. If the verb has subcommands, the module has a `typer.Typer` with the name `<verb>_app`."""
+"""The verbs in the order of the help text, each with its panel and its module. The module contains a function with the
+same name as the verb. If the verb has subcommands, the module has a `typer.Typer` with the name `<verb>_app`."""
 
 _LONG = ("run", "demo", "reproduce", "verify", "validate", "exam", "reorder")
 """The verbs that take minutes. If the user interrupts one of these verbs, leowarp prints which files remain."""

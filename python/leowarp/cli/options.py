@@ -114,8 +114,8 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Return the value for the argument `progress` of `run`. For JSON, it is a callable. For the other kinds, it says
-    whether a display is shown."""
+    """Return the value for the argument `progress` of `run`. If the kind is JSON, it is a function. For other kinds, it
+    is True if a display is shown."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 
@@ -149,7 +149,8 @@ def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Cal
     """Return a decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one
     object of this dataclass.
 
-    request: A dataclass. Each field is annotated like a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
+    request: A dataclass. Its fields have the annotations of a verb's parameters, for example `Annotated[int,
+        typer.Option(...)] = 200`.
     Returns: A decorator for the verb's function. The function's docstring is the help text. The decorated function has
         the signature that typer reads, for ``app.command()``.
     """

@@ -44,7 +44,7 @@ _GAP, _EDGES = 3, 2
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
-    """Return the maximum number of number columns that fit beside a table's first column, at least 1.
+    """Return how many columns of numbers fit beside a table's first column, at least 1.
 
     first: The cells of the first column.
     heads, columns: The headers and the cells of the number columns.
@@ -142,7 +142,7 @@ def print_error(error: LeowarpError) -> None:
 
 
 def draw_quickly() -> None:
-    """Make matplotlib omit the tables of properties from its docstrings, which saves 0.07 s. Verbs that draw figures
+    """Make matplotlib leave the tables of properties out of its docstrings. This saves 0.07 s. Verbs that draw figures
     call this function before they import `leowarp.report`."""
     from matplotlib import artist
 

@@ -2,8 +2,8 @@
 """Check the tables of `[cures]` by computing their values again without the guest, from plan, timeline and stored
 packets.
 
-`leowarp verify` checks whether a second run of the plan gives the same bytes. A fault that the guest repeats exactly is
-found only by this package.
+`leowarp verify` checks whether a second run of the plan gives the same bytes. If a fault of the guest is the same in
+every run, only this package finds it.
 """
 
 from __future__ import annotations

@@ -69,11 +69,11 @@ class Notice:
     told, destination: The node of the host that the notice is sent to, and the node of the host to which packets go.
     link: (node, node). The link over which the notice's node sends: the old link if the notice precedes the change, and
         otherwise the new one.
-    wait_ns: The waiting time in a false notice. None means a true notice, whose waiting time is computed from `switch`
-        and `answer_ns`.
+    wait_ns: The waiting time in a false notice. None means that the notice is true. Its waiting time is then computed
+        from `switch` and `answer_ns`.
     switch: The switch that a true notice announces.
-    answer_ns: The travel time from the destination back to the host, minus the notice's own travel time, in ns. None
-        means that there is no path.
+    answer_ns: The travel time from the destination to the host, minus the travel time of the notice, in ns. None means
+        that there is no path.
     """
 
     t_ns: int
@@ -222,6 +222,7 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Return the nodes of the sending and the receiving host, for one direction of a flow (0 data, 1 return)."""
+    """Return the nodes of the hosts that send and receive packets of a flow in one direction. 0 is the data direction,
+    1 the return direction."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queues, waiting times and paths, compared with calculations by hand."""
+"""Compares the queues, waiting times and paths with calculations by hand."""
 
 import numpy as np
 import pandas as pd

@@ -23,15 +23,15 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
 
     def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
-        """Compare two values, and record a difference. A missing value in the table equals None."""
+        """Compare two values, and record a difference. A missing value in the table is treated as None."""
         self.checked += 1
         found = None if pd.isna(found) else found
         if found != expected:
             self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
 
     def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
-        """Compare a value with two bounds, and record a difference if it is not between them. A missing value in the
-        table counts as 0."""
+        """Check that a value lies between two bounds. If not, record a difference. A missing value in the table counts
+        as 0."""
         self.checked += 1
         found = 0 if pd.isna(found) else int(found)
         if not low <= found <= high:

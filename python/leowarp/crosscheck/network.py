@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of the network at each instant of a run's timeline: nodes' routes, delays, and links that are down."""
+"""The state of the network at each instant of a run's timeline. It has the routes of nodes, the delays, and the links
+that are down."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: The state from this instant on. Reading the next instant modifies this object.
+    state: The state from this instant on. When the next instant is read, this object is modified.
     former: dict of (node, host) to node. The next hops before `t_ns`, for the routes that were changed or removed at
         `t_ns`.
     former_ns: dict of (node, node) to int. The previous delay of each direction whose delay changed at `t_ns`.
@@ -77,7 +78,7 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """The routes that changed to another next node, each with the previous next node."""
+        """A dict from each route whose next node changed to the previous next node."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
@@ -133,8 +134,7 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Return the pairs of host nodes of which the first sends packets to the second (data, acknowledgements or
-    replies)."""
+    """Return the pairs (sender, receiver) of host nodes that exchange packets: data, acknowledgements or replies."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 

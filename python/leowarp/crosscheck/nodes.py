@@ -102,8 +102,8 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return how many notices each node sent over links, and how many each station sent to its own host over the
-    wire."""
+    """Return two counts of notices: those that each node sent over links, and those that each station sent to its own
+    host over the wire."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

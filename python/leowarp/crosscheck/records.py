@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the tables of `[cures]` about route changes against plan, timeline and stored packets."""
+"""Check the tables of `[cures]` that are about route changes. The values are compared with plan, timeline and stored
+packets."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""The maximum time in ns between an event of the timeline and its application in the guest. The time is not 0, because
-each reading of the agent's clock advances the clock by 512 ns."""
+"""The maximum delay in ns with which the guest may apply an event of the timeline. The time is not 0, because each
+reading of the agent's clock advances the clock by 512 ns."""
 
 # Size in bytes of a marker's packet, from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
@@ -32,7 +33,7 @@ T = TypeVar("T", Switch, Notice)
 class Judge:
     """A run and the actions that its cures require, with one check per table.
 
-    stations: The stored packets by station. None means that not all packets of the run were stored.
+    stations: The stored packets of each station. None means that not all packets of the run were stored.
     """
 
     run: Run
@@ -40,7 +41,7 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Check that each host got its notices, true and false, with the right content at the right time."""
+        """Check that each host got its true and false notices at the right time and with the right content."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -161,14 +162,15 @@ class Judge:
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Return the time in ns by which the first packet on the new path would arrive before the last packet on the
-        old path."""
+        """Return how much earlier, in ns, the first packet on the new path would arrive than the last packet on the old
+        path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """Return the queue at the link that a node stops using at a switch. None means that the queue is unknown."""
+        """At a switch, a node stops using a link. Return the queue at this link. None means that the queue is
+        unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
         # Arrivals of packets are recorded only at stations. If a link's packets were held, the times at which they
@@ -187,8 +189,8 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Return how many bytes the marker of a switch uses on the old link. None means that no marker was sent, or
-        that the queue refused it."""
+        """Return the number of bytes that the marker of a switch takes on the old link. None means that no marker was
+        sent, or that the queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -234,8 +236,8 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Yield the rows of a table with the matching required actions. A row without an action, and an action without
-        a row, is recorded as a difference."""
+        """Yield the rows of a table with the matching required actions. If a row has no action, or an action has no
+        row, `found` records a difference."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

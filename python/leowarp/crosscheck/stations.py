@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packets on a station's link, reconstructed from stored packets: their times, sizes, and the last arrival."""
+"""The times and sizes of the packets on a station's link, and the time of the last arrival. All are reconstructed from
+stored packets."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Stations:
 
     @cached_property
     def packets(self) -> pd.DataFrame:
-        """The table `packets` with the nodes of both hosts (`source`, `target`), in order of sending."""
+        """The table `packets`, sorted by the time of sending. The added columns `source` and `target` contain the nodes
+        of both hosts."""
         packets = self._tables.packets.copy()
         keys = list(zip(packets["flow"], packets["direction"], strict=True))
         ends = {key: hosts_of_flow(self._plan, int(key[0]), int(key[1])) for key in set(keys)}
@@ -95,7 +97,7 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """The packets at a link with a FIFO queue, a rate and a delay, after a node stops using the link.
+    """The packets that are still at a link when a node stops using it. The link has a FIFO queue, a rate and a delay.
 
     waiting_pkts, waiting_bytes: The packets whose transmission had not begun when the node stopped using the link. The
         bytes include the link's overhead.
@@ -116,10 +118,10 @@ def queue_at(
 
     at_ns: The instant at which the node stops using the link.
     rate_bps: The rate of the link. None means that transmission takes no time.
-    delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. The end of its
-        transmission determines a packet's delay, and packets do not overtake each other.
-    marker_bytes: The size of a marker, which is sent as the last packet on the link. `all_arrived_ns` and
-        `begun_arrived_ns` include the marker. None means no marker.
+    delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. A packet gets the delay at
+        the end of its transmission, and packets do not overtake each other.
+    marker_bytes: The size of a marker, which is sent as the last packet on the link. None means that no marker is sent.
+        In `all_arrived_ns` and `begun_arrived_ns`, the marker counts as a packet.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

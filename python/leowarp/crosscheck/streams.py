@@ -30,8 +30,8 @@ class Waits:
     """How many packets of a stream were late, were lost or had to wait, from stored packets. The arrays are in the
     order of the packets' numbers.
 
-    late_pkts, lost_pkts: The packets that arrived after a larger number, and the packets that never arrived although a
-        larger number did.
+    late_pkts, lost_pkts: The packets that arrived after a packet with a larger number, and the packets that never
+        arrived although a packet with a larger number did.
     together: For each instant with several arrivals, the positions of the packets that arrive.
     """
 
@@ -57,7 +57,7 @@ def waits_of(received_ns: np.ndarray) -> Waits:
 
 
 def orders(run: Run, changes: Changes, stations: Stations | None) -> Findings:
-    """Check the streams whose packets were numbered, resequenced, or sent twice."""
+    """Check the table `orders`, whose rows are streams of packets that were numbered, resequenced, or sent twice."""
     found = Findings()
     frame = run.orders()
     for row in frame.itertuples(index=False):
@@ -153,7 +153,7 @@ def _only_of_a_new_way(
     found: Findings,
 ) -> None:  # fmt: skip
     """Check that a packet waited only if a node sent it on a new path, and only for a limited time after the change.
-    The check is for the advanced algorithm."""
+    The check applies only to runs with the advanced algorithm."""
     delay_ns = run.plan.cures.resequence_delay_ns
     switched_ns = [switch.t_ns for switch in changes.switches if switch.host == target]
     for part, each in zip(parts, waits, strict=True):

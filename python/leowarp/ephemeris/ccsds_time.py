@@ -50,7 +50,7 @@ def instant_of(text: str) -> datetime:
 
 
 def _zone(text: str | None) -> timezone:
-    """Return the offset of a time from UTC. A missing offset and Z mean UTC."""
+    """Return the offset of a time from UTC. If the offset is missing or Z, the time is UTC."""
     if text is None or text == "Z":
         return UTC
     hours, minutes = int(text[1:3]), int(text[-2:]) if len(text) > 3 else 0

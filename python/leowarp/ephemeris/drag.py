@@ -18,10 +18,10 @@ LEAST_HEIGHT_KM = 100.0
 """The minimum height of a mean orbit, in km. It is the Karman line, below which nothing orbits. A satellite with a
 lower mean orbit has decayed."""
 MOST_GROWTH = 1.1
-"""The limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag
-too far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No real orbit changes so
-fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %,
-before it decays."""
+"""The maximum factor by which the semi-major axis may have grown since the epoch. If the factor is larger, SGP4 has
+extrapolated drag too far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No
+real orbit changes so fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer
+orbit of 10 h by 10 %, before it decays."""
 _STEADY = 0.02
 """If the semi-major axis changes by at most this share, a check of a few instants is enough. SGP4 models drag by a
 polynomial of degree four, which falls faster and faster. Before the polynomial reaches 0, at least one of four evenly
@@ -36,7 +36,8 @@ _MINUTES_PER_DAY = 1440.0
 
 
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
-    """Return the reason why a mean orbit does not last to the end of the run. None means that the orbit lasts.
+    """Return the reason why a mean orbit does not last to the end of the run. None means that the orbit lasts to the
+    end of the run.
 
     orbit: The satellite's SGP4 object. SGP4 propagates this object to other instants, so the object is modified.
     ends_d: The Julian dates of start and end of the run, UTC, as a float64 array of shape (2,).
@@ -74,7 +75,7 @@ def most_radius_km(orbit: Satrec) -> float:
 
 
 def _instants(span_min: float, count: int) -> list[float]:
-    """Return evenly spaced times in minutes since the epoch, from the nearest time to `span_min`."""
+    """Return `count` evenly spaced times in minutes since the epoch. The last time is `span_min`."""
     return [span_min * (number + 1) / count for number in range(count)]
 
 

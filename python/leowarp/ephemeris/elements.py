@@ -27,7 +27,7 @@ class ElementFile:
     elements: All element sets, in the order of the file. A satellite may have several.
     header: The numbers of planes and of satellites per plane in Hypatia's first line. None means that the file has no
         header.
-    skipped: The number of each kind of text that is no element set.
+    skipped: How often each kind of text occurs that is not an element set.
     """
 
     path: Path
@@ -91,7 +91,7 @@ def element_file(path: Path) -> ElementFile:
 
 
 def check_once(path: Path, elements: list[Element]) -> None:
-    """Reject a file that has several element sets of one satellite.
+    """Reject a file with more than one element set for the same satellite.
 
     Raises ScenarioError with the lines of the first duplicate.
     """

@@ -47,7 +47,7 @@ def fibres(plan: Plan) -> list[Fibre]:
     """Return one fibre per pair of stations with a flow, in the order of the flows. If the plan has no flows, there is
     a fibre for each pair of stations.
 
-    Stations without coordinates, for example of a measured path, give no fibre.
+    Stations without coordinates are skipped, for example those of a measured path.
     """
     placed = {station.name: station for station in plan.stations if station.latitude_deg is not None}
     pairs = [(flow.source, flow.destination) for flow in plan.flows]

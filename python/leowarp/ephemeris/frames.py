@@ -8,9 +8,9 @@ All three frames have their origin at the Earth's centre and z along its axis:
 - *ECEF*: rotates with the Earth, x through Greenwich. All packages that use `ephemeris` get positions in ECEF.
 
 TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at
-most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected. It is below 0.9 s. The equator moves 420 m in
-this time. Such an error turns satellites and stations by the same angle, so distances stay the same. The difference
-between mean and apparent sidereal time does not matter, because TEME uses the mean equinox.
+most 0.6 arc seconds, 15 m on the ground). UT1 - UTC, which is below 0.9 s, is also neglected. In 0.9 s, a point on the
+equator moves 420 m. Such an error turns satellites and stations by the same angle, so distances stay the same. Mean
+sidereal time is the right angle here, because TEME uses the mean equinox.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 
 
 def julian_date(instant: datetime) -> tuple[float, float]:
-    """Return the Julian date of an instant (UTC) as two numbers. They are the day, which ends in .5, and the fraction
-    since then.
+    """Return the Julian date of an instant (UTC) as two numbers. The first number is the Julian date of the last
+    midnight, which ends in .5. The second is the fraction of a day since then.
 
     A single float would resolve only 40 us. The library `sgp4` takes the two numbers as two arguments.
 

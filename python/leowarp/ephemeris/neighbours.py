@@ -15,8 +15,8 @@ _NEIGHBOUR = 3.5
 """Neighbouring planes have nodes at most this far apart, in multiples of the usual distance. Even if two planes in
 between are missing, the planes count as neighbours."""
 _SEAM = 0.4
-"""The tolerance of the distance across a star's seam, as a share of the distance between other planes. For Iridium, the
-distance across the seam is 22 deg, and all others are 31.6 deg."""
+"""The distance between the two planes at the seam of a star may differ from the usual distance by this share. For
+Iridium, the distance across the seam is 22 deg, and all others are 31.6 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,9 +24,9 @@ class FoundShell:
     """The planes of the same altitude and inclination, in the order of their ascending nodes.
 
     inclination_deg, altitude_m: The medians over the satellites.
-    slots: The satellite in each slot, with one int array per plane, and -1 for an empty slot.
-    beside: The pairs of neighbouring planes. A pair is (int, int, float), as in `routes.grid.Grid`. The float is the
-        number of slots by which slot 0 of the second plane is ahead of slot 0 of the first.
+    slots: One int array for each plane, with the satellite in each slot. -1 means that the slot is empty.
+    beside: The pairs of neighbouring planes. A pair is (int, int, float), as in `routes.grid.Grid`. The float tells how
+        far slot 0 of the second plane is ahead of slot 0 of the first plane, in slots.
     spacing_deg: The median distance between neighbouring nodes. None means that there is only one plane.
     kind: One of ``delta``, ``star`` and ``part``. In a ``delta``, the nodes are spread around the whole equator. In a
         ``star``, the nodes cover half of the equator, and the first and the last plane fly in opposite directions. All
@@ -96,7 +96,7 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
 def _beside(
     fits: list[Slots], gaps_deg: NDArray[np.float64], spacing_deg: float, kind: str
 ) -> tuple[list[tuple[int, int, float]], int | None]:
-    """Return the neighbours among sorted planes, in the form of `FoundShell.beside`, and Walker's F."""
+    """Return the neighbouring pairs of sorted planes, in the form of `FoundShell.beside`, and Walker's F."""
     a = np.flatnonzero(gaps_deg <= _NEIGHBOUR * spacing_deg)
     a = a[(a < len(fits) - 1) | (kind == "delta")]
     b = (a + 1) % len(fits)
@@ -118,8 +118,8 @@ def _beside(
 
 
 def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
-    """Return the kind of a shell and the median distance of its planes, deg. The last element of `gaps_deg` is the
-    largest gap."""
+    """Return the kind of a shell and the median distance between neighbouring planes, deg. The last element of
+    `gaps_deg` is the largest gap."""
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
@@ -134,7 +134,7 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
     """Return Walker's F from the phases between neighbouring planes. None means that fewer than 75 % of the phases
     agree with one F.
 
-    The errors of single planes' phases cancel in the sum around a ring, so F is exact.
+    Errors in the phases of single planes cancel when the phases around a ring are added, so F is exact.
 
     ahead: The number of slots by which each plane is ahead of the previous plane, as a float64 array of shape (m,).
     planes: The number of planes in the complete pattern.
@@ -154,8 +154,8 @@ def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
 
 
 def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Sort `members` by ascending node, and return the gap in deg from each member to the next. The first member is the
-    one after the largest gap."""
+    """Sort `members` by ascending node, and return the gap in deg from each member to the next. The order begins with
+    the member after the largest gap."""
     order = members[np.argsort(node_deg[members], kind="stable")]
     gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
     after = int(np.argmax(gaps_deg)) + 1

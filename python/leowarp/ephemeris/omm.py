@@ -23,7 +23,7 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.tle import check_theory
 
 Fields = Mapping[str, str]
-"""The keywords and values of a message. An empty value is treated as a missing one."""
+"""A dict from the keywords of a message to their values. An empty value is treated as a missing one."""
 
 FETCH = "fetch the elements from CelesTrak (FORMAT=json, xml, csv, kvn or tle) or Space-Track (class gp)"
 NEEDED = ("NORAD_CAT_ID", "EPOCH", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE",
@@ -40,13 +40,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 """The optional fields and their allowed values. Case and blanks are ignored."""
 NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
-"""The fields that a message for SGP4 does not have: the date of a reference frame, and the drag terms of SGP4-XP."""
+"""The fields that no message for SGP4 has. They are the date of a reference frame, and the drag terms of SGP4-XP."""
 UNITS = {
     "SEMI_MAJOR_AXIS": "km", "MEAN_MOTION": "rev/day", "INCLINATION": "deg", "RA_OF_ASC_NODE": "deg",
     "ARG_OF_PERICENTER": "deg", "MEAN_ANOMALY": "deg", "BSTAR": "1/er", "MEAN_MOTION_DOT": "rev/day**2",
     "MEAN_MOTION_DDOT": "rev/day**3", "GM": "km**3/s**2",
 }  # fmt: skip
-"""The unit of each field, for encodings that write units."""
+"""The unit of each field. Some encodings write it beside the value."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
 """The fields that are checked. All other fields are ignored."""
 _BELOW_1 = math.nextafter(1.0, 0.0)
@@ -56,8 +56,8 @@ _RANGES = {
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
     "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
 }  # fmt: skip
-"""The smallest and largest value of each number. At 17.6 revolutions per day, a satellite would be at the Earth's
-surface."""
+"""The smallest and largest allowed value of each field. For comparison: a satellite with 17.6 revolutions per day would
+be at the Earth's surface."""
 _MOST_SGP4_NUMBER = 339_999
 """The largest catalogue number that `sgp4` accepts (Alpha-5). A larger number can be replaced by another one, because
 SGP4 computes nothing from it."""
@@ -151,7 +151,7 @@ def _number(where: str, key: str, text: str) -> str:
 
 
 def _plain(where: str, key: str, text: str) -> float:
-    """Return the value of a number in plain decimal notation. `float` alone would accept nan or 1_0."""
+    """Parse a number in plain decimal notation. `float` alone would accept nan or 1_0."""
     if _NUMBER.fullmatch(text) is None:
         hint = "write a point for a decimal comma" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else FETCH
         raise ScenarioError(f"{where}: {key} is {text[:40]!r}, which is no number", hint)

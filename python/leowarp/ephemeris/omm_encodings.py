@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of
-each message and the line on which it begins."""
+"""The readers of OMMs in JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of each message and
+the line on which it begins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leowarp.base.skips import Skips
 from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
 
 Message = tuple[int, Fields]
-"""A message: the line on which it begins, from 1, and its fields."""
+"""A message, as the line on which it begins (from 1) and its fields."""
 
 _OTHER_MESSAGES = {"aem", "acm", "apm", "cdm", "ocm", "oem", "opm", "rdm", "tdm"}
 _KVN_LINE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
@@ -83,7 +83,7 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Read messages in CSV: a line of keywords, then a line of values per message. Commas, semicolons or tabs separate
     the values.
 
-    Raises ScenarioError if a line has another number of values than there are keywords, or if a keyword occurs twice.
+    Raises ScenarioError if a line has more or fewer values than there are keywords, or if a keyword occurs twice.
     """
     first = text.lstrip().split("\n", 1)[0]
     separator = max(",;\t", key=first.count)

@@ -3,12 +3,12 @@
 mean elements.
 
 Satellites are sorted by inclination and by altitude. A family is a set of satellites in which no gap exceeds 0.1 deg of
-inclination or 5 km of altitude. A plane is a part of a family in which no gap exceeds 1 km of altitude, and no gap
+inclination or 5 km of altitude. A plane is a part of a family. In a plane, no gap exceeds 1 km of altitude, and no gap
 between ascending nodes is large. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends
 on the family. The limit separates gaps within planes from gaps between planes. In the sorted list of gaps, it lies
 between the two successive gaps with the largest ratio. A plane must have at least half as many satellites as the plane
-of the family's median satellite. Slots are fitted to each plane (`ephemeris.slots`). Satellites without a plane
-(rising, sinking, drifting) or without a slot (spares) are left out.
+of the family's median satellite. Slots are fitted to each plane (`ephemeris.slots`). Satellites that rise, sink or
+drift belong to no plane, and spare satellites have no slot. Both are left out.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ SHELL_GAP_M = 5_000.0
 poles. Starlink's shells are 10 km apart."""
 PLANE_GAP_M = 1_000.0
 """The gap in altitude that separates planes. At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2
-deg per day. Satellites that keep their slots do not drift that much."""
+deg per day. Satellites that keep their slots drift less."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
 """If the gap between two nodes is below the first value, the planes are never separated. Above the second value, they
 always are."""
 MOST_CHANCE = 0.01
-"""The largest probability that satellites at random phases fill the slots equally well. At 0.01, three evenly spaced
-satellites in one plane are enough for slots to be accepted, but two are not."""
+"""Slots are accepted only if satellites at random phases would fill them equally well with at most this probability. At
+0.01, three evenly spaced satellites in one plane are enough for slots to be accepted, but two are not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
-    """Find the shells whose satellites are evenly spaced in planes, sorted by inclination and altitude."""
+    """Find the shells whose planes have evenly spaced satellites. The shells are sorted by inclination and altitude."""
     shells: list[FoundShell] = []
     inclination, altitude = orbits.inclination_deg, orbits.altitude_m
     for family in _split(
@@ -84,8 +84,8 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """Return the median over satellites of the number of satellites in their plane. The result does not fall if there
-    are many small planes, unlike a median over planes."""
+    """For each satellite, take the number of satellites in its plane. Return the median of these numbers. The result
+    does not fall if there are many small planes, unlike a median over planes."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
@@ -109,10 +109,11 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 
 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
-    """Return an upper bound of the probability that satellites at random phases fill as many slots.
+    """If satellites had random phases, they might fill as many slots by chance. Return an upper bound of this
+    probability.
 
-    sizes, filled, counts: The numbers of satellites, filled slots and slots in each plane, as int arrays of shape
-        (planes,).
+    sizes, filled, counts: The number of satellites, of filled slots, and of all slots in each plane. Int arrays of
+        shape (planes,).
     common: The number of slots in most planes.
     """
     # The first satellite of each plane fixes where the plane's slots are, so it is no evidence that satellites are on

@@ -33,7 +33,7 @@ class Orbits(Protocol):
         n, 3) at k instants."""
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Return the positions in the inertial frame of the orbits, shaped as in `positions_ecef_m`."""
+        """Return the positions in the inertial frame of the orbits. The shape is the same as for `positions_ecef_m`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Ephemeris:
     orbits: A `Walker` pattern, `Shells` of several patterns, or `Sgp4Orbits`.
     names: The names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
         ``s-K-PP-SS`` for the K-th of several patterns.
-    warnings: The checks that a user should make before trusting the positions, and a description of the planes found.
+    warnings: Texts that say what a user should check before trusting the positions, and which planes were found.
     places: The planes and slots that were found for the satellites of a file of elements. None means that no link of
         the plan depends on them.
     """

@@ -19,7 +19,7 @@ DECAYED = "decayed"
 """The word in `constellation.leave_out` for all satellites without an orbit during the run."""
 NEAREST = "nearest epoch"
 _LISTED = 10
-"""The most names in the hint about an unknown satellite."""
+"""The maximum number of names in the hint about an unknown satellite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Selected:
 
 
 def selected(constellation: Constellation, run: Run) -> Selected:
-    """Choose the satellites of a constellation's file by its keys `leave_out` and `element_sets`.
+    """Choose satellites from a constellation's file, as the keys `leave_out` and `element_sets` specify.
 
     Raises ScenarioError for the same reasons as `element_file`. Also raised if a satellite has several element sets
         and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Also raised if
@@ -71,7 +71,8 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 
 
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
-    """Choose for each satellite the element set whose epoch is nearest to the run's start, in file order.
+    """Choose for each satellite the element set whose epoch is nearest to the run's start. The result is in the order
+    of the file.
 
     If two sets are equally near, the earlier one is used. At the run's start, the later one was not known yet.
     """
@@ -123,7 +124,7 @@ def _orbit(element: Element) -> tuple[float, ...]:
 def _named_kept(
     path: Path, elements: list[Element], leave_out: Sequence[str], sentences: list[str]
 ) -> tuple[list[str], list[Element]]:
-    """Return the names and elements of the satellites that `leave_out` does not name. A name does not change when other
+    """Return the names and elements of the satellites that `leave_out` does not name. The names do not depend on which
     satellites are left out."""
     names = names_of(elements)
     known: dict[str, list[int]] = {}
@@ -162,7 +163,7 @@ def _near(word: str, names: list[str]) -> str:
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
     """Return `orbits` without the satellites that have no orbit during the run (`Sgp4Orbits.lost`).
 
-    leave: Whether satellites without an orbit are left out, with a sentence about them. If False, they are an error.
+    leave: Whether satellites without an orbit are left out, and named in `sentences`. If False, they are an error.
     """
     lost = orbits.lost(duration_ns)
     if not lost:

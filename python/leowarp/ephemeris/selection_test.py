@@ -19,8 +19,8 @@ EPOCH = "2025-10-27T12:00:00Z"  # day 300.5 of the year
 
 
 def falling(number: str = "70001", day: str = "292.12407234") -> list[str]:
-    """Return the elements of a satellite shortly before it decays. From day 4 after the epoch on, SGP4 returns any
-    distance for it, without an error."""
+    """Return the elements of a satellite shortly before it decays. From day 4 after the epoch on, SGP4 returns wrong
+    positions for this satellite without an error."""
     return [
         line_1(number, day=day, derivative=" .09435527", second=" 24934+0", drag=" 44853-1"),
         line_2(number, inclination=" 98.5849", node="110.9278", motion="15.92146194"),

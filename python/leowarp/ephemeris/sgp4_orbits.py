@@ -16,16 +16,18 @@ from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 
 OLDEST_ELEMENTS_D = 366.0
-"""The longest time between the elements' epoch and the run, in days, before or after the run. A longer time is an
-error. SGP4's error along the track grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770). After a year,
-positions are meaningless."""
+"""The epoch of the elements may be at most this many days before or after the run. A longer time is an error. SGP4's
+error along the track grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770). After a year, positions are
+meaningless."""
 OLD_ELEMENTS_D = 14.0
-"""The age in days from which there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""
+"""leowarp warns about elements that are older than this, in days. The error grows by 1 to 3 km per day, so it has
+reached tens of kilometres."""
 FAR = 255
 """The error code of leowarp for a position outside of every orbit that the elements allow. For such a position, SGP4
 itself reports no error."""
 SAMPLES_OF_RUN = 5
-"""The number of instants in a run, with both ends, at which all positions are checked before the run begins."""
+"""Before a run begins, all positions are checked at this number of instants of the run, including its start and its
+end."""
 WGS72_RADIUS_M = 6_378_135.0
 """The Earth radius of WGS72, which SGP4 uses as its unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
@@ -55,7 +57,7 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class MeanElements:
-    """The orbits at one instant, without SGP4's periodic terms.
+    """The mean orbits at one instant, which do not contain SGP4's periodic terms.
 
     inclination_deg: A float64 array of shape (n,), deg
     altitude_m: The semi-major axis minus the Earth's equatorial radius, float64 array of shape (n,), m.
@@ -122,8 +124,8 @@ class Sgp4Orbits:
     def mean_elements(self) -> MeanElements:
         """Return the mean orbits at the run's time 0, with NaN where SGP4 fails.
 
-        SGP4 propagates the elements to this instant with its secular rates (J2, J4, drag; for high orbits, Sun and
-        Moon).
+        SGP4 propagates the elements to this instant with its secular rates. The rates include the effects of J2, J4 and
+        drag, and for high orbits also the Sun and the Moon.
         """
         day, fraction = (float(part) for part in self._julian_date(0))
         rows = np.full((len(self.elements), 4), np.nan)
@@ -145,11 +147,11 @@ class Sgp4Orbits:
         """Return the satellites without an orbit during the run, each with a reason. Such a satellite has decayed, or
         SGP4 fails, or SGP4 returns a position that is on no possible orbit.
 
-        SGP4's drag is a polynomial in the time since the epoch. If it is extrapolated too far, the satellite may fall
+        SGP4 models drag by a polynomial in the time since the epoch. Too long after the epoch, a satellite may fall
         into the Earth and reappear at any radius, although SGP4's error code is 0. The mean orbit is checked from the
         epoch to the end of the run, not only during the run.
 
-        Returns: The reason by index of the satellite, in the order of the file.
+        Returns: A dict from a satellite's index to the reason, in the order of the file.
         """
         t_ns = np.linspace(0, duration_ns, SAMPLES_OF_RUN).astype(np.int64)
         error, position_km, _ = self._satellites.sgp4(*self._julian_date(t_ns))
@@ -213,8 +215,8 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the Julian date of each instant, in two parts for `sgp4` and `gmst_rad`. They are a day that ends in
-        .5, and a fraction. Both have the shape of `t_ns`."""
+        """Return the Julian date of each instant, in two parts for `sgp4` and `gmst_rad`. The first part is a day that
+        ends in .5, and the second is a fraction of a day. Both have the shape of `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds after `epoch` are neglected: the clock runs in SI seconds.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
@@ -261,7 +263,7 @@ def check_started(path: Path, element: Element) -> None:
 
 
 def epoch_of(satrec: Satrec) -> datetime:
-    """Return the epoch of the elements, UTC rounded to 1 us, for messages only."""
+    """Return the epoch of the elements in UTC, rounded to 1 us. It is used only in messages."""
     # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

@@ -14,7 +14,7 @@ from leowarp.ephemeris.walker import Walker
 
 @dataclass(frozen=True, kw_only=True)
 class Shells:
-    """The Walker patterns that have the same clock, Earth and angle of Greenwich.
+    """Several Walker patterns that share the clock, the Earth's parameters and the angle of Greenwich.
 
     shells: The shells in the order of the plan.
     """

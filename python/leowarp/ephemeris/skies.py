@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directions in which a station may use no satellite: behind obstructions, and too near to the geostationary arc.
+"""The directions in which a station may not use a satellite. They are behind obstructions, or too near to the
+geostationary arc.
 
 SpaceX told the FCC that neither satellite nor terminal transmits within 22 degrees of the direction of a geostationary
-satellite (SAT-MOD-20200417-00037, technical attachment). STK has the same constraint. As in STK, the whole
-geostationary arc above the horizon counts, whether or not a satellite is there. An obstruction map is like STK's
+satellite (SAT-MOD-20200417-00037, technical attachment). STK can check the same constraint. As in STK, every point of
+the geostationary arc above the horizon counts, whether or not a satellite is there. An obstruction map is like STK's
 azimuth-elevation mask: for each azimuth, the lowest elevation with a free view.
 """
 
@@ -22,13 +23,13 @@ from leowarp.base.errors import ScenarioError
 COLUMNS = ("azimuth_deg", "elevation_deg")
 """The columns of an obstruction map. The azimuth is 0 in the north and 90 deg in the east."""
 MOST_ROWS = 36_000
-"""The largest number of rows of an obstruction map: one per hundredth of a degree."""
+"""The maximum number of rows in an obstruction map. This number allows one row per hundredth of a degree."""
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
 """The radius of an orbit whose period is a sidereal day: (mu / omega^2)^(1/3), with mu and omega of WGS84."""
 _STEP_DEG = 0.1
-"""The distance between two of the points that represent the geostationary arc. The angle from a direction to the
-nearest point is larger than the angle to the arc. The difference is at most 0.06 deg, or 0.001 deg if the angle is at
-least 1 deg."""
+"""The distance in degrees between neighbouring points that represent the geostationary arc. The angle between a
+direction and the nearest of these points is larger than the angle between the direction and the arc. The difference is
+at most 0.06 deg, or 0.001 deg if the angle is at least 1 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +38,7 @@ class Sky:
 
     east, north, up: The unit vectors in these directions at the station, float64 arrays of shape (3,).
     arc: The unit vectors to points of the geostationary arc above the horizon, float64 array of shape (k, 3).
-    separation_deg: The smallest allowed angle to any point of the arc.
+    separation_deg: The minimum angle between a usable direction and every point of the arc.
     azimuths_deg, elevations_deg: The obstruction map for azimuths from -360 to 720, float64 arrays of shape (m,). They
         are empty if there is no map.
     """

@@ -107,7 +107,8 @@ def _nearest(
     """Return the position of slot 0 in each plane. For each satellite, return the nearest slot and the distance from
     it. Positions and distances are in units of the distance between two slots.
 
-    `turn` holds exp(i `count` phase) of each satellite. Satellites at the same place within their slots have the same
+    `turn` has the complex number exp(i `count` phase) of each satellite. Satellites at the same place within their
+    slots have the same
         value.
     """
     phase = phase_deg * (count / 360.0)

@@ -62,8 +62,8 @@ class Stations:
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Return the great-circle distances, m, from a station to the sub-satellite points of satellites at (..., 3).
 
-        Both points are projected from the Earth's centre to the sphere, for any figure of the Earth. On WGS84, the
-        result differs from the geodesic by up to 0.6 %.
+        Both points are first projected from the Earth's centre to the sphere, even if the Earth is an ellipsoid. On
+        WGS84, the result differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
         # The angle is computed as atan2(|a x b|, a . b), which is exact near 0; arccos is not.
@@ -75,7 +75,7 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
     """Return the stations of a plan on a sphere or an ellipsoid.
 
     earth: {"sphere", "wgs84"}
-    sphere_radius_m: The radius of the sphere. Distances on the ground are measured on it, with "wgs84" too.
+    sphere_radius_m: The radius of the sphere. Distances on the ground are measured on this sphere, even with "wgs84".
     places: The stations, with coordinates.
     Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is invalid.
     """

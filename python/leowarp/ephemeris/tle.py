@@ -2,8 +2,8 @@
 """The reader of two-line element sets, alone or with a name above them.
 
 Each line is compared with its column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its
-checksum. These checks are needed, because `sgp4` reads a damaged line as other numbers, without an error. Lines that
-are no element lines are skipped and counted.
+checksum. Without these checks, `sgp4` would read wrong numbers from a damaged line, without an error. Lines that are no
+element lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
 """The pattern of the header in Hypatia's files, which is their first line. A satellite's name must follow the header.
-Two numbers directly above line 1 of a TLE are themselves a name."""
+If line 1 of a TLE follows directly, the two numbers are not a header but the satellite's name."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
 """The meaning of each ephemeris type that is rejected (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). Types 0 and 2
 are SGP4."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case of an exam: a scenario with changes, a rule with a limit, and the sources of rule and limit."""
+"""A case of an exam. It consists of a scenario with changed keys, a rule with a limit, and the sources of the rule and
+the limit."""
 
 from __future__ import annotations
 
@@ -83,13 +84,13 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Return the changes to the scenario if `algorithm` is examined, by dotted key."""
+        """Return a dict from dotted key to the value that the scenario gets if `algorithm` is examined."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """Return all cases in the order of the page. With `names`, only cases with their own or their suite's name in
-    `names` are returned.
+    """Return all cases in the order of the page. With `names`, return only the cases that have one of these names, or
+    whose suite has one.
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """

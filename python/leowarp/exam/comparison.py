@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare several exams by the number of passed cases and by ranks of the algorithms."""
+"""Compare the algorithms of several exams by their numbers of passed cases and by their ranks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _key(row: dict[str, Any], sign: float) -> float:
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Return the mean rank of each algorithm in each suite, over the cases that all the exams have.
 
-    Returns: A dict with the mean rank of each algorithm, for each suite.
+    Returns: A dict from suite to a dict from algorithm to its mean rank.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -91,7 +91,7 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """Return the page that compares exams, as HTML.
 
-    documents: The result of `Exam.document` for each exam, by the heading of the exam's column.
+    documents: A dict from an exam's column heading to the result of its `Exam.document`.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

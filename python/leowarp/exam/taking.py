@@ -38,7 +38,7 @@ def take(
     trust: Whether a kernel and modules that a file names may run.
     maker: The maker as in `run_study`.
     seeds: The number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is larger by one.
-        The verdicts come from the first seed, which is the seed in the scenarios.
+        The verdicts come from the runs with the first seed. The scenarios contain this seed.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
     Raises HostError if the machine does not meet a requirement. Runs that were complete before the error are kept.
     """

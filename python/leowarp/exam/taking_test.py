@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of an exam without a guest: failures are listed, all other cases are judged, and all files agree."""
+"""Tests an exam without a guest. Failed cases must be listed, all other cases must be judged, and all files must
+agree."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +18,7 @@ from support.exams import exam_by_arithmetic
 
 @pytest.fixture
 def exam(tmp_path, monkeypatch):
-    """Return a function that takes the exam. `exam.begun()` is the number of runs that were started so far, and
+    """Return a function that takes the exam. `exam.begun()` returns the number of runs that have started so far.
     `exam.out` is the exam's directory."""
     return exam_by_arithmetic(tmp_path, monkeypatch)
 

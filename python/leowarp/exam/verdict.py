@@ -24,11 +24,11 @@ class Judged:
 
     verdict: The verdict "pass" or "fail", or "measured" if the case has no limit. A failed run has the verdict "fail",
         even if the case has no limit.
-    value: The value in the base unit of the measure. None means that the run never reached the sought value, or that
-        there is no run.
+    value: The value in the base unit of the measure. None means that the run never reached the value, or that there is
+        no run.
     decided: The packet or sample on which the value is based, as text. For a failed run, it is the error message.
     at_ns: The time of the packet or sample, on the run's clock.
-    run: The directory of the run. None means that there is no run.
+    run: The directory of the run. None if the case has no run.
     control: The directory of the control run. None means that there is no control run.
     """
 
@@ -111,5 +111,6 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
 
 
 def _why(error: LeowarpError) -> str:
-    """Return the first line of an error. The guest's last output is left out, because the console file contains it."""
+    """Return the first line of an error's message. The guest's last output is left out, because the console file
+    contains it."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base round trips of slots: their distribution, and the probability that a reconfiguration keeps the base."""
+"""Estimates the distribution of the slots' base round trips, and the probability that a reconfiguration keeps the
+base."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ _APART = 0.02
 """The step between the values of `base_kept` that are tried."""
 
 _SPARSE_ERROR_NS = 500_000.0
-"""The error of estimated base round trips that resampling does not show. Sparse probes seldom meet the smallest jitter.
-The estimates are 0.26 ms too high in the median of 87 simulated recordings (design/fit-coverage.py)."""
+"""An additional error of estimated base round trips, which resampling does not show. Sparse probes seldom have the
+smallest jitter. The estimates are 0.26 ms too high in the median of 87 simulated recordings
+(design/fit-coverage.py)."""
 
 _SHARES = np.arange(0.0, 0.96, _APART)
 _DRAWN = 4000

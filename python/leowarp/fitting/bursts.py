@@ -17,16 +17,17 @@ _BLOCK_NS = 5_000_000_000
 _LONGEST_INTERVAL_NS = 500_000_000
 _USUAL_RTT_NS = 60e6
 _OF_ROW = 0.1
-"""The minimum share of a row of segments that is assumed to survive the bursts. If bursts took more than nine tenths of
-each row, all longer bursts would explain the losses equally well. In this case, the estimate is the shortest length
-that explains the losses."""
+"""At least this share of the segments in each row is assumed to survive the bursts. If bursts took more than nine
+tenths of each row, all longer bursts would explain the losses equally well. In this case, the estimate is the shortest
+length that explains the losses."""
 _APART_RTTS = 2.0
 """Two retransmissions belong to the same burst if they are less than this many round trips apart. TCP detects a loss
 after one round trip, and may retransmit the segment twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
+    """Estimate `loss_burst`. It is the number of segments retransmitted after a burst, times their spacing at the
+    link's rate.
 
     ACK clocking sends the segments of a window in rows at the link's rate, with pauses between the rows. A loss burst
     in such a pause loses no segment, so it is not observed. If segments were sent evenly, longer bursts would be needed
@@ -91,9 +92,9 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 def _bursts(seen: float, spans: float) -> float:
     """Estimate the number of bursts from the number of observed bursts.
 
-    The observed time is `spans` dead times long, and contains n bursts. A burst is observed only if no other burst
-    began in the dead time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration. The largest
-    possible `seen` is spans / e, where n equals spans.
+    The observed time is `spans` times as long as the dead time, and contains n bursts. A burst is observed only if no
+    other burst began in the dead time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration.
+    `seen` is largest if n equals spans. It is then spans / e.
     """
     count = seen
     for _ in range(50):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capacity: its median and variation from a trace, or a lower bound from a TCP transfer."""
+"""Fits the capacity. A trace gives its median and its variation, and a TCP transfer gives only a lower bound."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _CUT_SPREAD = 0.8796
 levels are truncated in the same way."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
-"""The bytes on the link per byte of payload, for full segments."""
+"""The number of bytes that a link carries per byte of payload, if segments are full."""
 
 
 def fit_capacity(
     capacity: Capacity, way: str, access: Access, schedule: Schedule
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate the median over slots, the spread over slots, and the spread within slots, from a capacity trace."""
+    """Estimate three parameters from a capacity trace: the median capacity of the slots, the spread between slots, and
+    the spread within slots."""
     key = "capacity" if way == "down" else "capacity_up"
     end_ns = max(capacity.end_ns, int(capacity.t_ns[-1]) + 1)
     t_ns = np.arange(int(capacity.t_ns[0]), end_ns, _WINDOW_NS, dtype=np.int64)
@@ -59,8 +60,8 @@ def fit_capacity(
 
 
 def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate a lower bound of the capacity. It is the median over slots of one flow's goodput in the best tenth of a
-    slot's seconds."""
+    """Estimate a lower bound of the capacity. In each slot, the best tenth of the seconds gives one goodput. The bound
+    is the median of these goodputs over all slots."""
     key = "capacity" if transfer.way == "down" else "capacity_up"
     t_ns = transfer.t_ns - transfer.t_ns[0]
     second = t_ns // _SECOND_NS

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A parameter of a profile, estimated from a recording: value, interval, and the data of both."""
+"""The estimate of a profile's parameter from a recording. It has a value, an interval, and the data on which both are
+based."""
 
 from __future__ import annotations
 
@@ -12,15 +13,16 @@ from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 RESAMPLES = 1000
-"""The number of bootstrap samples. With 1000 samples, the ends of a 99 % interval are accurate to 3 % of its width."""
+"""The number of bootstrap samples. With 1000 samples, both ends of a 99 % interval are accurate to 3 % of the
+interval's width."""
 
 LEVEL = 0.99
-"""The nominal level of all intervals. Most intervals are approximations. Every interval is meant to contain the true
-value in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would reach this share only on average
+"""The nominal level of all intervals. Most intervals are approximations. Every interval should contain the true value
+in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would reach this share only on average
 (design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
-"""The probability below an interval, and above it."""
+"""The true value is below an interval with this probability, and above it with the same probability."""
 
 
 @dataclass(frozen=True)

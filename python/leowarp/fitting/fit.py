@@ -52,7 +52,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Fit:
-    """The parameters of a profile from some recordings.
+    """The parameters of a profile, estimated from one or more recordings.
 
     recordings: The estimates from each recording.
     """
@@ -103,7 +103,7 @@ _FITTED = (
 
 
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
-    """Estimate the parameters of the profile that the recordings determine.
+    """Estimate those parameters of the profile that the recordings determine.
 
     measurements: The pings, irtt, iperf3 transfers and capacities. Each recording is evaluated separately.
     profile: The profile whose keys are estimated.
@@ -233,6 +233,6 @@ def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Return the sort key of an estimate. Probes and traces rank above transfers, and the amount of data decides
-    next."""
+    """Return the sort key of an estimate. Estimates from probes and traces rank above estimates from transfers. Among
+    equals, more data rank higher."""
     return ("bound" not in estimate.note, estimate.count)

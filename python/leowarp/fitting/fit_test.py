@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of simulated recordings with known parameters. design/fit-coverage.py repeats the fits with a hundred seeds of
-each kind."""
+"""Tests fits of simulated recordings whose parameters are known. design/fit-coverage.py repeats the fits with a hundred
+seeds of each kind."""
 
 import dataclasses
 from collections import Counter

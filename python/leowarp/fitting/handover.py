@@ -74,16 +74,16 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the intervals of the shortest and the longest hold. They cover all pairs of holds that could cause the
-    observed median and width of the peaks.
+    """Return two intervals, one for the shortest and one for the longest hold. They cover all pairs of a shortest and a
+    longest hold that could cause the observed median and width of the peaks.
 
-    The median and the width are each tested at a level of 0.5 %. The true values pass both tests in 99 of 100 cases.
-    Jitter alone makes peaks differ, so a narrow range of holds cannot be distinguished from equal holds. If the peaks
-    were resampled instead, the intervals would hide this ambiguity.
+    Two tests are made, of the median and of the width, each at a level of 0.5 %. The true values pass both tests in 99
+    of 100 cases. Jitter alone makes peaks differ. If holds differ only a little, they look the same as holds of equal
+    length. If the peaks were resampled instead, the intervals would hide this ambiguity.
 
-    over_hold_ns: The simulated peaks of the profile with holds of one length, minus that length.
-    Returns: A float64 array of shape (2, 2). The first row has the lower ends of the intervals (shortest hold, longest
-        hold). The second row has the upper ends, in the same order.
+    over_hold_ns: The peaks in a simulation in which all holds have the same length. The length is subtracted.
+    Returns: A float64 array of shape (2, 2). Column 0 is for the shortest hold, and column 1 for the longest. The first
+        row has the lower ends of the intervals, and the second row has the upper ends.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -106,7 +106,7 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
 
 
 def _spread_evenly(count: int) -> NDArray[np.float64]:
-    """Return evenly spaced numbers from -1 to 1, in an order that is independent of the peaks."""
+    """Return evenly spaced numbers from -1 to 1 in a random order, which is the same in every call."""
     return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
 
 
@@ -115,8 +115,8 @@ def _clipped(middle_ns: float) -> float:
 
 
 def _width(peaks_ns: NDArray[np.float64]) -> Any:
-    """Return the distance from the first to the ninth decile of the peaks. Holds and jitter are bounded, so the outer
-    deciles contain more information than quartiles."""
+    """Return the distance from the first to the ninth decile of the peaks. Holds and jitter are bounded, so these
+    deciles say more about them than quartiles."""
     low, high = np.quantile(peaks_ns, [0.1, 0.9], axis=-1)
     return high - low
 

@@ -2,11 +2,10 @@
 """Estimate the profile's jitter by the method of simulated moments. With the fitted values, simulated probes have the
 statistics of the recording.
 
-The statistics are the spread of delays within a slot, and the differences between successive delays. They are trimmed
-means over slots. The jitter is simulated at the times of the recording's probes, so sampling affects both statistics
-equally.
-Intervals are computed with McFadden's method of simulated moments (1989). The covariances of the slots and of the
-simulation are added.
+The statistics are the spread of delays within a slot, and the differences between successive delays. Each statistic is
+a trimmed mean over slots. The jitter is simulated at the times of the recording's probes, so sampling affects both
+statistics equally. Intervals are computed with McFadden's method of simulated moments (1989). The covariances of the
+slots and of the simulation are added.
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
-"""The seeds of the simulations that show how much slots with equal jitter differ by chance. With only a few
-simulations, their noise would look like a spread over slots. It would have the same sign in every recording."""
+"""Slots with equal jitter differ by chance. Simulations with these seeds show by how much. With only a few simulations,
+their noise would look like a spread over slots. It would have the same sign in every recording."""
 _FITS = 30.0
-"""The largest distance at which a shape fits and the other shape is not tried. The distance is a squared distance in
+"""If the distance is at most this value, the shape fits, and the other shape is not tried. It is a squared distance in
 standard errors, over about nine statistics."""
 _DAMPING, _FURTHEST = 0.02, 0.7
 """Two constants of the search. The damping is a share of the normal equations' diagonal. A step changes a logarithm by
 at most `_FURTHEST`."""
 _TRIMMED = 0.2
 """For sparse probes, slots are sorted, and this share of them is removed at either end. A few slots with a bad view of
-the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the fitted
-step."""
+the sky do not represent the jitter. For dense probes, no slots are removed, because the fitted step would otherwise be
+biased."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""The changes of a parameter's logarithm for computing slopes of the statistics. With smaller changes, the simulation's
-noise would be larger than the effect. The second value is for the length of steps. Its slopes are noisier, because
-another length of steps changes every random draw after the first draw."""
+"""To compute the slopes of the statistics, a parameter's logarithm is changed by these values. With smaller changes,
+the simulation's noise would be larger than the effect. The second value is the change for the length of steps. The
+slopes for this parameter are noisier, because another length changes every random draw after the first one."""
 
 _NO_FINER_NS = 50_000.0
-"""Half of ping's resolution in ns. Ping prints tenths of a millisecond."""
+"""Half of the resolution of ping's output, in ns. Ping prints tenths of a millisecond."""
 
 _TOLD = 0.1
 _WIDEST = 0.7
@@ -94,7 +93,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     dense, the length of the jitter's steps is also estimated.
 
     access: The initial values of the search.
-    ways: The directions as in `simulated_ns`. Round trips have both directions.
+    ways: The directions as in `simulated_ns`. For round trips, give both directions.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -124,8 +123,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
-    """Fit the jitter's parameters for one shape. Return them with the distance between the simulated and the recorded
-    statistics (squared, in standard errors)."""
+    """Fit the jitter's parameters for one shape. Return them, and the distance between the simulated and the recorded
+    statistics. The distance is squared, in standard errors."""
     probes = taken
     dense = probes.is_dense
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -234,7 +233,7 @@ def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> 
 
 
 def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distance between the first and the ninth decile of delays, for each slot with enough probes."""
+    """Return, for each slot with enough probes, the distance between the first and the ninth decile of its delays."""
     table = _by_slot(probes, delay_ns, (1,))
     return np.asarray(table[:, 0] + table[:, 2])
 
@@ -245,8 +244,8 @@ def _without_noise(
     """Return the variances of the parameters' logarithms, from products of slopes of different simulations. If these
     products give no valid variances, the result is 0.
 
-    Products of slopes of the same simulation would count noise as information, and make the confidence intervals too
-    narrow.
+    With products of slopes of the same simulation, noise would count as information. The confidence intervals would
+    then be too narrow.
     """
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
@@ -277,8 +276,8 @@ def _chosen(probes: Slotted) -> NDArray[np.int64]:
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Return the distances, in number of probes, between the probes that are compared. Neighbours are always compared.
-    With dense probes, probes 30 and 100 ms apart are also compared."""
+    """Return the distances between compared probes, in number of probes. Neighbours are always compared. With dense
+    probes, probes 30 and 100 ms apart are also compared."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
@@ -298,14 +297,15 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Return the trimmed mean of each column. A share `trimmed` of the rows is left out at each end."""
+    """Return the trimmed mean of each column. In each column, a share `trimmed` of the values is left out at each
+    end."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Return the covariance of `_middle`: the covariance of the winsorised columns divided by (1 - 2 trimmed)^2 n
-    (Tukey and McLaughlin 1963)."""
+    """Return the covariance of `_middle`. It is the covariance of the winsorised columns, divided by (1 - 2 trimmed)^2
+    n (Tukey and McLaughlin 1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
@@ -315,8 +315,8 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the quantiles of `values` in each slot of `of`, with nan for fewer than eight values. The array has shape
-    (slots, len(at))."""
+    """Return the quantiles of `values` in each slot of `of`, as an array of shape (slots, len(at)). They are nan if the
+    slot has fewer than eight values."""
     of = slot if of is None else of
     known = of[np.flatnonzero(np.diff(of, prepend=-1))]
     found = np.full((len(known), len(at)), np.nan)

@@ -30,7 +30,7 @@ _RANKED = 20
 """The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the longest run, with 40
 from the second longest. The longest run of lost probes may come from two overlapping outages."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
-"""The values of `outage_max` that are tried for its interval, as factors of the estimate."""
+"""To find the interval of `outage_max`, the estimate is multiplied by each of these factors."""
 _RECORDINGS = 2000
 _PHASE_NS = 100_000_000
 """The times of reconfigurations are found in the data with this precision, in ns."""
@@ -77,7 +77,8 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Return the isolated loss of each direction. Half of the round-trip loss is attributed to each direction."""
+    """Return the isolated loss ratio of each direction. It is the same for both directions. A round trip over both
+    directions then has the measured loss ratio."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,8 +125,8 @@ def _mean_ns(access: Access) -> float:
 def _outages(
     probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Fit the share, number and length of outages. Simulated outages then give the same runs of lost probes as the
-    recording."""
+    """Fit the share, number and length of outages. With the fitted values, simulated outages give the same runs of lost
+    probes as the recording."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
     untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
@@ -189,8 +190,8 @@ def _isolated(estimates: list[Estimate]) -> float:
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """Return the derivatives of the statistics with respect to each parameter. They come from differences of
-    simulations with the same random draws, and have shape (3, 3)."""
+    """Return the derivatives of the statistics with respect to each parameter. They are computed from differences
+    between simulations with the same random draws. The array has shape (3, 3)."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -207,8 +208,8 @@ def _least(access: Access) -> NDArray[np.float64]:
 def _runs(
     t_ns: NDArray[np.int64], lost: NDArray[np.bool_], interval_ns: int, schedule: Schedule
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the number of runs of lost probes at each reconfiguration. For each run, return the logarithm of its
-    length and the number of its reconfiguration."""
+    """Return the number of runs of lost probes at each reconfiguration. For each run of lost probes, also return the
+    logarithm of its length, and the number of its reconfiguration."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
     first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
@@ -217,8 +218,8 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the share of reconfigurations with at least one run of losses. The second value is the share of runs that
-    follow another run at the same reconfiguration."""
+    """Return two shares. The first is the share of reconfigurations with at least one run of lost probes. The second is
+    the share of these runs that follow another run at the same reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
@@ -236,7 +237,7 @@ def _longest(
     """Return the logarithm of `outage_max` for a quantile. With this `outage_max`, the loss run of rank `_rank` has at
     most the length `length` in the share `quantile` of simulated recordings.
 
-    length: The logarithm of the length of the recording's run.
+    length: The logarithm of the length of the run of this rank in the recording.
     times: The number of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])

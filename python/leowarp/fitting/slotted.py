@@ -64,10 +64,9 @@ class Slotted:
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the numbers of the slots with enough probes, and the minimum of `delay_ns` over each slot's probes.
+        """Return the numbers of the slots that have enough probes, and the smallest `delay_ns` in each of these slots.
 
-        delay_ns: float64 array of shape (n,). The delays of the recording, or simulated delays at the times of its
-            probes.
+        delay_ns: float64 array of shape (n,). The recorded delays, or simulated delays for probes at the same times.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)

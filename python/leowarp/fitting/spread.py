@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The differences between the jitter of slots, beyond the differences by chance between slots with equal jitter."""
+"""Estimate how much jitter differs between slots. Differences that equal jitter would show by chance are subtracted."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from leowarp.fitting.estimate import Estimate, resampled
 KEY = "jitter_spread"
 
 _LEAST_NS = 10_000.0
-"""The minimum width of a slot's delays, in ns. Without this minimum, the code would take the logarithm of 0 for a slot
-with equal delays."""
+"""The smallest width in ns that is used for the delays of a slot. Without this minimum, the code would take the
+logarithm of 0 for a slot with equal delays."""
 
 _CUT_SPREAD = 0.8796
-"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's
-slot factors have this truncation."""
+"""The standard deviation of a standard normal distribution that is truncated at +-2. The profile truncates the random
+factors of its slots in this way."""
 
 _MOST = 1.0
 """The largest allowed value of `jitter_spread`."""

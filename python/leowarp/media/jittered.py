@@ -188,7 +188,7 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Return the timeline, in which all events are at time 0 (`jittered_timeline`)."""
+        """Return the timeline (`jittered_timeline`). All of its events are at time 0."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:

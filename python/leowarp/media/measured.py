@@ -7,8 +7,8 @@ the guest gets an event for each change, at the time of the change.
 
 - A row of a table is valid from its time to the time of the next row. The last row is valid until the end of the run.
   Each probe gives the delay for the times that are nearer to it than to any other probe.
-- A round trip has two parts, one per direction. The second part is placed at the time when the answer passes the link
-  (`timeline/recordings/rows.py`).
+- A round trip has two parts, one per direction. The delay of the answer is placed at the time at which the answer
+  passes the link (`timeline/recordings/rows.py`).
 - `run.start` is the time in the measurement at which the run begins.
 - While there is no connection, every packet is lost.
 
@@ -137,7 +137,7 @@ def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
 
 
 def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
-    """Return delay and loss on the run's clock, with delays rounded as the plan specifies."""
+    """Return the rows with times on the run's clock, and with delays rounded as the plan specifies."""
     t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
     return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
 
@@ -148,7 +148,7 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """Add delay, loss and capacity as events, for a link that gets each change at the time of the change.
+    """Add delay, loss and capacity as events. The link gets each change at the time of the change.
 
     Raises ScenarioError if a capacity is 0, because the kernel interprets netem's rate 0 as unlimited.
     """

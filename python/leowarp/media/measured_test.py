@@ -126,8 +126,8 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
-    """Return the output of ping -D. A None in `rtts_ms` is a lost probe. Lines at the indexes in `without` are missing,
-    as after a second ping."""
+    """Return the output of ping -D. A None in `rtts_ms` is a lost probe. The lines at the indexes in `without` are left
+    out. These indexes get no sequence number."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -273,7 +273,7 @@ def test_rows_are_made_anew_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
-    """Check that each file restarts after its own length. The files of delays cover 30 ms, and the file of sending
+    """Check that each file is repeated after its own length. The files of delays cover 30 ms, and the file of sending
     opportunities covers 5 ms."""
     files = {
         "capacity": named(tmp_path, "down.trace", "1\n1\n5\n"),
@@ -325,7 +325,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
 def test_at_any_time_the_tables_say_what_the_trace_says(
     tmp_path: Path, steps: list[tuple[int, int]], start_ms: int, duration_ms: int
 ) -> None:
-    """`steps` has a pair per row: the row's length in ms, and its delay in us."""
+    """For each row, `steps` contains a pair: its length in ms and its delay in us."""
     t_ms = np.cumsum([0, *(step for step, _ in steps[:-1])])
     delays_us = np.array([delay for _, delay in steps])
     text = "t_s,delay_ms\n" + "".join(f"{t / 1e3},{d / 1e3}\n" for t, d in zip(t_ms, delays_us, strict=True))

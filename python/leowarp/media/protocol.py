@@ -15,7 +15,7 @@ from leowarp.scenario.schema import Plan
 
 
 class SteadyLinks(Protocol):
-    """A section whose links have a single rate, constant and the same in both directions.
+    """A section whose links have one rate. The rate is constant, and the same in both directions.
 
     The sections are `[isl]`, `[ground]`, `[chain]` and `[jittered]`. Measured, access and mobile links are not
     included. Their rate comes from a table or differs between the directions.
@@ -80,7 +80,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         return ()
 
     def likely_rate_bps(self) -> float | None:
-        """Return the approximate rate towards the user before the timeline is computed. None means unlimited or
+        """Return an estimate of the rate towards the user. The timeline need not be computed. None means unlimited or
         unknown.
 
         With several steady links, the result is the lowest of their rates. The value only serves to estimate the cost

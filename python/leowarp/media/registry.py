@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to the class that plans this medium. The only other list of media is in
-`scenario.media.medium`."""
+"""Maps the type of `plan.medium` to the class that plans this medium. `scenario.media.medium` has the only other list
+of media."""
 
 from __future__ import annotations
 

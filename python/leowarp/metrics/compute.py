@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
-
-Conservation is checked first. The route changes and their effects come next. The scalars of the run and of its flows
-are computed last.
-"""
+"""Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them."""
 
 from __future__ import annotations
 
@@ -74,7 +70,7 @@ def metrics(
         `run.duration_ns` is used.
     rule: The rule that says when a flow has recovered from a route change.
     attribution_ns: The longest time after a route change in which retransmissions and losses are attributed to it. The
-        next route change ends this time early.
+        time ends earlier if the next route change comes earlier.
     summary: The scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
         computing time.
     Returns: The summary, and tables with one row per event. Series (goodput, RTT, queues of links) are computed on

@@ -19,7 +19,7 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 
 @dataclass(frozen=True)
 class Balance:
-    """A balance: sent = delivered + dropped + in flight at the end.
+    """The balance of a link or a flow. It holds if sent = delivered + dropped + in flight at the end.
 
     what: The name of the link or flow, with its direction.
     unit: {"pkts", "bytes"}
@@ -45,9 +45,9 @@ class Balance:
 def link_balances(tables: Tables) -> list[Balance]:
     """Return the balances of each link direction: offered = delivered + dropped by cause + held in its queue.
 
-    A direction whose queueing discipline does not report offered packets (netem) has no balance.
+    If a direction's queueing discipline does not report offered packets, such as netem, the direction has no balance.
 
-    Returns: Two balances per direction, for packets and bytes, sorted by direction number.
+    Returns: For each direction, a balance of packets and a balance of bytes, sorted by direction number.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
@@ -77,7 +77,8 @@ def link_balances(tables: Tables) -> list[Balance]:
 
 
 def flow_balances(tables: Tables) -> list[Balance]:
-    """Return the packet balances of each flow and direction: sent = delivered + lost + in flight at the end.
+    """Return the packet balance of each flow in each direction. A balance is: sent = delivered + lost + in flight at
+    the end.
 
     The number in flight is sent minus delivered minus lost, and must not be negative. A number in flight that is too
     large is not detected.
@@ -119,7 +120,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
     """Return all balances of a run, of links and of flows.
 
     Raises TraceError if a balance does not hold, or if the tables contradict each other. The message lists all balances
-    and contradictions.
+    that do not hold, and all contradictions.
     """
     balances = link_balances(tables) + flow_balances(tables)
     # One error lists all balances that do not hold, because the reader needs all of them to see where packets were
@@ -139,11 +140,13 @@ def check_conservation(tables: Tables) -> list[Balance]:
 
 
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
-    """Return the late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
+    """Return the late packets (data or ACKs) for which no route change happened in the last `within_ns` before their
+    arrival.
 
     On in-order links, no such packets should exist, because a packet can be overtaken only where two paths meet.
 
-    change_instants_ns: The instants at which any flow's path changed, in either direction and in any order.
+    change_instants_ns: The instants at which the path of any flow changed, in either direction. They need not be
+        sorted.
     within_ns: The longest time that a packet may be in flight.
     Returns: The rows of `packets`, in their order.
     """
@@ -228,7 +231,8 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Return sentences about late, lost and retransmitted packets that the table `packets` must store but lacks."""
+    """Return sentences about late, lost and retransmitted packets that are missing in the table `packets`, although it
+    must have them."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
     # The counts in `bins` cover all packets. `observe.packets` selects which packets are stored individually; packets

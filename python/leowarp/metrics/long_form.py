@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
-Each row has the name, flow, time and unit of its number. The tables of several runs can be combined and compared.
-docs/reference/tables.md lists the names in the column `metric`.
+Each row has a number with its name, flow, time and unit. docs/reference/tables.md lists the names in the column
+`metric`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""The largest number of steps of a path delay that is stored completely. More steps come from a channel, which has one
-step per millisecond. For a path delay with more steps, only the minimum of each second is stored. It is the base delay
-of the path. The jitter of the channel is still in the stored delays of the packets."""
+"""A path delay is stored completely if it has at most this number of steps. Only a channel causes more steps, because
+it has one per millisecond. For a path delay with more steps, only the minimum of each second is stored. It is the base
+delay of the path. The jitter of the channel is still in the stored delays of the packets."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
     "window": ("reordering_window", "t_ns"),
     "change": ("reordering_change", "change_ns"),
 }
-"""The scopes of reordering, each with the prefix of its metrics and the column that becomes `t_ns`."""
+"""A dict from reordering scope to the prefix of its metrics and the column that becomes `t_ns`."""
 
 
 def long_form(result: Numbers) -> pd.DataFrame:
@@ -54,7 +54,7 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 
 def _pieces(result: Numbers) -> Iterator[_Piece]:
-    """Yield all numbers of a run in the order of their rows. Most numbers are computed only when the iterator reaches
+    """Yield all numbers of a run in the order of their rows. Most numbers are computed only when the caller asks for
     them."""
     yield _scalars(result.summary)
     yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
@@ -158,8 +158,8 @@ def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.nda
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Return the rows of the series `share_ratio` and `jain_index`. Jain's index has one row per second, and a share
-    has one row per second and flow."""
+    """Return the rows of the series `share_ratio` and `jain_index`. `jain_index` has one row for each second, and
+    `share_ratio` has one row for each second and flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -224,7 +224,7 @@ def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[_Piece]:
-    """Return the numbers of a table, as one piece per column, named `prefix.column`.
+    """Return one piece per column with numbers. The piece's name is `prefix.column`.
 
     columns: mapping of str to (type, unit, meaning). The form is the same as in `CHANGE_COLUMNS`. Text columns and key
         columns are left out (`numbers_of`).
@@ -299,7 +299,7 @@ _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_
 order."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
-"""The columns that identify a row of a table."""
+"""These columns together identify a row of a table."""
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (

@@ -27,10 +27,11 @@ class Numbers:
     """The results that are computed from one run. The summary is computed at once. Tables and series are computed on
     demand.
 
-    summary: The scalars of the run and, in `flows`, of each flow. `summary.json` stores them too.
+    summary: The scalars of the run. Its entry `flows` has the scalars of each flow. `summary.json` stores them too.
     route_changes: The route changes, with the columns of `CHANGE_COLUMNS`.
     causes: The late, lost and retransmitted packets by route change, with the columns of `CAUSE_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. The propagation delay of the path in force over time.
+    path_delay: dict of (source, destination) to DataFrame. The propagation delay over time, of the path that is in use
+        at each time.
     balances: The balances of conservation. All of them hold, because a broken balance raises an error.
     warnings: The points to check before the result is trusted.
     end_ns: The length of the run on its own clock.
@@ -74,7 +75,8 @@ class Numbers:
 
     @cached_property
     def srtt(self) -> dict[int, pd.DataFrame]:
-        """The smoothed RTT of each TCP flow at its socket samples, by flow number: `t_ns, srtt_us, held_ns`."""
+        """A dict from flow number to the smoothed RTT at the socket samples of this TCP flow: `t_ns, srtt_us,
+        held_ns`."""
         return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
 
     @cached_property

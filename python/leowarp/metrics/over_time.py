@@ -48,11 +48,12 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """Return the word for the number of a state. A state of a newer version gives the number as text."""
+        """Return the word for the number of a state. If the state is unknown, because it is from a newer version, the
+        result is the number as text."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times (int64, ns) and values (float64, in `unit`), both of shape (n,). A null value is nan.
+        """Return the times (int64, ns) and values (float64, in `unit`), both of shape (n,). Missing values are nan.
 
         Raises TraceError if the run did not record the required table.
         """
@@ -115,7 +116,8 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 
 
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
-    """Return the mode of a BBR flow in each sample, from `trace.bbr.bbr_modes`. Other congestion controls give nan.
+    """Return the mode of a BBR flow in each sample, as computed by `trace.bbr.bbr_modes`. For other congestion
+    controls, the mode is nan.
 
     samples: The rows of the flow in `sockets`.
     """

@@ -46,7 +46,7 @@ class Evidence:
     """The inputs of scalars: the tables of a run, and values that are computed once for all flows.
 
     plan: The run's plan. Only its name, flows and MTU are used.
-    links: The delay and rate of every direction over time.
+    links: The delay and rate of every link direction over time.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
     changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair
@@ -76,13 +76,13 @@ class Evidence:
     # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
-        """The number of TCP flows from each host, by its station."""
+        """A dict from the station of each host to the number of TCP flows that start there."""
         homes = further_interfaces(self.plan.flows)
         return Counter(homes.get(flow.source, flow.source) for flow in self.plan.flows if flow.kind == "tcp")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """The number of TCP flows to each host, by its station."""
+        """A dict from the station of a host to the number of TCP flows to this host."""
         homes = further_interfaces(self.plan.flows)
         return Counter(homes.get(flow.destination, flow.destination) for flow in self.plan.flows if flow.kind == "tcp")
 
@@ -148,7 +148,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
-    """Return the scalars of a ping or UDP flow. The delays of a flow without replies are one-way."""
+    """Return the scalars of a ping or UDP flow. If a flow has no replies, its delays are one-way delays."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
@@ -192,7 +192,7 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
-    """Return the instants in a flow's life at which its path changed, in either direction."""
+    """Return the instants at which the path changed during a flow's life, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
     # counted, the share of changes with losses would be too low.
@@ -228,8 +228,8 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
 
 
 def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Return the smallest, mean and largest propagation delay of all flows' data paths, in whole ns. The mean is
-    weighted by time.
+    """Return the smallest, mean and largest propagation delay, in whole ns, over the data paths of all flows. The mean
+    is weighted by time.
 
     Times without a path do not count (see `no_path_s`). The values are None if the whole run had no path.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summaries of the synthetic runs have the declared scalars in the declared order. `40-metrics.parquet` has their
-definitions."""
+"""Tests that the summaries of the synthetic runs contain the declared scalars in the declared order.
+`40-metrics.parquet` has their definitions."""
 
 import dataclasses
 import itertools

@@ -2,7 +2,7 @@
 """The points to check before the numbers of a run are trusted. Each warning is a sentence in the manifest and at the
 top of the report.
 
-A warning does not mean that a number is wrong. A number that is known to be wrong makes the run fail
+A warning does not mean that a number is wrong. If a number is known to be wrong, the run fails
 (`metrics/conservation.py`).
 """
 
@@ -23,12 +23,12 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""The longest time between a route change and the arrival of a late packet that is attributed to it. For comparison, a
+"""A late packet is attributed to a route change only if it arrives within this time after the change. For comparison, a
 queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
 
 SYNS = 2
-"""The number of SYNs from which an unconnected flow is reported. A single SYN may still be in flight at the run's end.
-The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
+"""An unconnected flow is reported if it sent at least this many SYNs. A single SYN may still be in flight at the end of
+the run. The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
 
 # A flow is reported only if both `HELD_RATIO` and `HELD_US` are exceeded. A growing receive window limits slow start
 # for a while without any fault. With packets of 1,115 bytes over a path of 180 ms, the window limits slow start for 0.6
@@ -43,7 +43,7 @@ FULL_RATIO = 0.9
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Return the late packets that did not arrive soon after a path change in either direction.
+    """Return the late packets that arrived when the path had not changed recently in either direction.
 
     pairs: iterable of (source, destination). The flows' ends.
     Returns: The rows of `packets`, from `late_outside_changes`.
@@ -109,8 +109,8 @@ def never_connected(flow: dict[str, Any]) -> str | None:
     """Return a warning for a TCP flow whose SYN was retransmitted and never answered, or None. `flow` is an entry of
     `summary["flows"]`.
 
-    The receiver answers every SYN that arrives, so the answers were lost on the way back. `nothing_arrived` handles
-    flows whose packets never arrive.
+    The SYNs arrived, and a receiver answers every SYN, so the answers were lost on the way back. `nothing_arrived`
+    handles flows whose packets never arrive.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definitions that the readers of all file formats share: a file, its parts, its flows, and the reading."""
+"""The definitions that the readers of all file formats share."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
 TIME_UNITS = ("s", "ms", "us", "ns")
 """The units of a column of times, for `Source.time_unit` or at the end of the column's name."""
 _PLACES = 3
-"""The number of places at which a capture can be made: sender, receiver, or in between. The place is unknown if the
-evidence excludes no place."""
+"""The number of places at which a capture can be made: sender, receiver, or in between. If the evidence excludes none
+of them, the place is unknown."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class Source:
     flow : int, optional
         The number of the flow in a capture, from 0. A capture with several flows requires the number.
     field_offset, field_size : int
-        The position of the sequence number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8
-            bytes.
+        The number of bytes in a UDP payload before the sequence number, and the length of the number: 2, 4 or 8 bytes.
     field_order : {"big", "little"}
         The byte order of the sequence number in a UDP payload.
 
@@ -158,7 +157,7 @@ class CapturedAt:
         The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
         evidence is contradictory.
     evidence : str
-        The reason why some places are impossible. The text is empty if all three places remain.
+        The reason why some places are impossible. The text is empty if no place is excluded.
     """
 
     places: tuple[str, ...]

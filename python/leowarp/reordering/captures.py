@@ -15,8 +15,8 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """Yield the arrivals of one flow, in parts. The flows, counts, skipped packets and notes of `this` are filled in
-    during the reading.
+    """Yield the arrivals of one flow, in parts. While the capture is read, the flows, counts, skipped packets and notes
+    of `this` are filled in.
 
     Raises ScenarioError if there are several flows and none is selected, or if the selected flow does not exist.
     """
@@ -159,7 +159,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """Return a hint for a capture without sequence numbers, depending on the packets that it has."""
+    """Return a hint for a capture without sequence numbers. The hint depends on the packets in the capture."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reading of captures from other tools. Skipped, missing and merged packets and the place of the capture are
-reported, and the metrics are correct."""
+"""Tests the reading of captures from other tools. The metrics must be correct. Skipped, missing and merged packets, and
+the place of the capture, must be reported."""
 
 import pytest
 from hypothesis import given, settings

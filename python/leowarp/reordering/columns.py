@@ -11,9 +11,10 @@ from leowarp.base.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]
-"""The word for the position of a value in error messages ("row", "index"), and the number of the first position."""
+"""How error messages name the position of a value: the word ("row" or "index"), and the number of the first
+position."""
 FROM_0: Place = ("index", 0)
-"""The place of a column in memory, whose first value has index 0, as in Python."""
+"""The place of values in memory. As in Python, the first value has index 0."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:

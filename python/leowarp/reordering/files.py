@@ -145,8 +145,8 @@ def measure_file(
     sent_pkts : int, optional
         The number of packets that were sent.
     on_progress : callable, optional
-        A function that is called with the share of the file that has been read (None if unknown) and the number of
-        packets read.
+        A function that is called with two values: the share of the file that has been read (None if unknown), and the
+        number of packets read.
     **settings
         The fields of `Settings`.
 
@@ -247,8 +247,8 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Return the format of a file from its first bytes, or else from its name. "text" means that neither is
-    conclusive."""
+    """Return the format of a file from its first bytes, or else from its name. The result is "text" if neither shows
+    the format."""
     head = first_bytes(stream)
     # First bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
@@ -286,7 +286,7 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
-    """Convert errors of the crate `arrivals`, which name the line, packet or byte, to TraceError."""
+    """Convert errors of the crate `arrivals` to TraceError. The errors name the line, packet or byte."""
     try:
         yield
     except native.InputError as error:

@@ -58,7 +58,7 @@ class Meter:
         Raises
         ------
         TraceError
-            If a number is negative, missing, too large or not whole, or if the columns have different lengths.
+            If a number is negative, missing, too large or not an integer, or if the columns have different lengths.
         """
         place = ("index", self._arrived)
         numbers = sequence_column(seq, self.settings.bits, place)
@@ -82,8 +82,9 @@ class Meter:
         Parameters
         ----------
         sent_pkts : int, optional
-            The number of packets that were sent in the sequence. Without `sent_pkts`, losses above the largest arrived
-            number are unknown. If `first_seq` is missing, losses below the smallest arrived number are unknown too.
+            The number of packets that the sender sent with numbers of this sequence. Without `sent_pkts`, losses above
+            the largest arrived number are unknown. If `first_seq` is missing, losses below the smallest arrived number
+            are unknown too.
 
         Raises
         ------
@@ -121,7 +122,7 @@ def measure(
     sent_pkts : int, optional
         The number of packets that were sent.
     **settings
-        The fields of `Settings`: thresholds, window, bits.
+        The fields of `Settings`, for example `threshold_pkts`.
 
     Raises
     ------
@@ -140,7 +141,8 @@ def measure(
 
 
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
-    """Return the share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
+    """Return the reorder density RD, the share of packets at each displacement from the order of sending (RFC 5236,
+    3.6).
 
     The parameters `arrivals` and `settings` and the exceptions are the same as for `measure`. The functions below have
     the same parameters and exceptions.
@@ -149,7 +151,8 @@ def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: 
 
 
 def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> BufferDensity:
-    """Return the share of arrivals at each occupancy of a resequencing buffer: RBD (RFC 5236, 3.11).
+    """Return the reorder buffer-occupancy density RBD, the share of arrivals at each occupancy of a resequencing buffer
+    (RFC 5236, 3.11).
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typed results for a sequence. A mean or ratio is None instead of 0 if no packet was counted."""
+"""The types of the results for a sequence. A mean or ratio is None instead of 0 if no packet was counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Density:
     Attributes
     ----------
     threshold_pkts : int
-        The threshold D_T. A packet with a larger displacement counts as lost.
+        The threshold D_T. A packet that is displaced by more than D_T counts as lost.
     displacement_pkts : int32 array of shape (n,)
         The receive index minus the sequence number: negative for early packets, positive for late packets. The values
             are ascending, and only displacements that occur are included.
@@ -134,13 +134,13 @@ class NReordering:
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     @property
     def share(self) -> np.ndarray:
-        """The n-reordered packets divided by the received packets (definition 2 of 5.3), as a float64 array of shape
-        (m,)."""
+        """The number of n-reordered packets for each n, divided by the number of received packets (definition 2 of
+        5.3). A float64 array of shape (m,)."""
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Return the share of n-reordered packets by n (as text), for JSON. Shares of 0 are included, so that the
-        largest n appears."""
+        """Return a dict for JSON from n (as text) to the share of n-reordered packets. Shares of 0 are included, so
+        that the largest n appears."""
         return _shares(self.n, self.share)
 
 
@@ -196,7 +196,7 @@ class Gaps:
     gaps : int
         The number of pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None
-        The mean and largest number of arrivals from one reordering discontinuity to the next.
+        The mean and largest distance from one reordering discontinuity to the next, in arrivals.
     mean_ns, max_ns : float or None, int or None
         The mean and largest time from one reordering discontinuity to the next. None without times.
     """
@@ -270,8 +270,8 @@ class Reordering:
     outside_pkts : int
         The number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int
-        The number of packets that were sent, if known. The fallback is the number of sequence numbers from the first to
-        the largest.
+        The number of packets that were sent, if known. Otherwise, this is the number of sequence numbers from the first
+        to the largest one.
     lost_pkts : int
         The number of packets that were expected but not received.
     reordered_pkts : int
@@ -279,7 +279,7 @@ class Reordering:
     reordered_ratio : float or None
         The share of reordered packets among the received packets (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        The results of one metric each. The class of each result names the section of its RFC.
+        Each field is the result of one metric. Its class names the RFC and the section.
     """
 
     arrived_pkts: int
@@ -349,11 +349,12 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """Return the result of the native meter as typed values. A value that needs times (or lengths) is None if an
-    arrival had none.
+    """Return the result of the native meter as typed values. A value that needs times is None if an arrival had no
+    time. The same applies to lengths.
 
     native: The result of `_native.Meter.measured()` (crates/py/src/meter.rs).
-    is_timed, has_lengths: True if every arrival had a time, or a length. The meter treats missing lengths as 0.
+    is_timed, has_lengths: Whether every arrival had a time, and whether every arrival had a length. The meter treats
+        missing lengths as 0.
     """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]

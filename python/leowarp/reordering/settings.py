@@ -10,10 +10,10 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""The default threshold, in packets. Runs have the same default (`observe.reordering_threshold`). The default is large,
+"""The default threshold, in packets. The key `observe.reordering_threshold` has the same default. The default is large,
 because a route change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
-"""The largest threshold, because displacements are signed 32-bit numbers."""
+"""The largest threshold. Displacements are signed 32-bit numbers, so a larger threshold cannot be reached."""
 LOSS_WINDOW_MAX_PKTS = 2**24
 """The largest loss window. With it, the meter needs 80 to 160 MB of memory. A larger window is rejected. Otherwise, the
 meter would silently use this maximum."""

@@ -37,7 +37,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     Yields: Parts of about 1 MiB of the file, or none for an empty file.
     Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
         contains numbers although `source.header` is set.
-    Raises TraceError if a row contains an invalid number. The message has the number of the row. Row 1 is the header.
+    Raises TraceError if a row contains an invalid number. The message has the number of the row. The header is row 1.
     """
     # The line may end in CR or LF, because Arrow accepts both.
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
@@ -134,8 +134,8 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
     """Return the times in ns as int64. Fractions of a nanosecond are rounded.
 
-    As text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 can represent only 16. Large
-    times are therefore read as decimals, in two parts.
+    A time in s since 1970 with a resolution of 1 ns has 19 digits, but a float64 has only 16. Large times in text are
+    therefore read as decimals, in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)

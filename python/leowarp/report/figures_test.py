@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests figures: their content, identical files if a figure is drawn twice, and messages if a figure cannot be
-drawn."""
+"""Tests the content of figures, and the messages if a figure cannot be drawn. A figure that is drawn twice must give
+identical files."""
 
 import dataclasses
 import hashlib

@@ -169,7 +169,7 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
     to the CSV file with its numbers.
 
     stem: The path of the files without their suffix. The PNG must exist.
-    title, caption: The heading and text of the figure, which are also the image's alternative text.
+    title, caption: The heading and the text of the figure. Both together are the image's alternative text.
     folder: The folder of the files, relative to the page.
     code: The Python code that draws the figure again.
     """

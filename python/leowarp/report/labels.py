@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names, colours and rules of runs for figures and pages."""
+"""Chooses how figures and pages show runs: their names, their colours, and the rules below a figure."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def warnings_of(run: Run) -> list[str]:
 
 
 def is_access(run: Run) -> bool:
-    """Return whether the path is an access link. On an access link, route changes are reconfigurations, and satellites
-    are not nodes."""
+    """Return whether the path is an access link. If it is, route changes are reconfigurations, and satellites are not
+    nodes."""
     return isinstance(run.plan.medium, Access)
 
 
@@ -82,9 +82,9 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 def labels(runs: Sequence[Run]) -> list[str]:
     """Return a short name for each view that no other view has.
 
-    Returns: The first text that differs between all runs: the algorithm, the scenario, algorithm and scenario, or the
-        directory. If all views show flows of one run, each view has its flow's name. Views of flows of several runs
-        have the names of the run and the flow.
+    Returns: A text that differs for all runs. The first that differs is used: the algorithm, the scenario, both
+        together, or the directory. If all views show flows of one run, each view has its flow's name. Views of flows of
+        several runs have the names of the run and the flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):
@@ -99,8 +99,8 @@ def labels(runs: Sequence[Run]) -> list[str]:
 def run_labels(views: Sequence[Run]) -> dict[int, str]:
     """Return the names of the runs to which the views belong.
 
-    Returns: The names by `identity`. A run has the name of its scenario, or of its directory if two runs have the same
-        scenario name.
+    Returns: A dict from `identity` to name. The name is the scenario's name, or the directory's name if two scenarios
+        have the same name.
     """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]

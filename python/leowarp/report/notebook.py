@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display a run or a group of runs in a notebook: the summary at the top of its page, and figures.
+"""Display a run or a group of runs in a notebook. The display contains the summary from the top of the run's page, and
+figures.
 
 Each HTML element has its own style, because a style sheet would affect the rest of the notebook. Only lines have a
 colour, so that the display also suits a dark notebook. Figures are PNG images, which are saved with the notebook.
@@ -38,8 +39,8 @@ _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """Return the HTML of one run. Several runs (one plan with several seeds) have medians, their confidence intervals,
-    and bands over time."""
+    """Return the HTML of one run or several runs. Several runs must be of one plan with several seeds. They are shown
+    as medians with confidence intervals, and as bands over time."""
     return _run(runs[0]) if len(runs) == 1 else _group(runs)
 
 

@@ -67,8 +67,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""The sections of a plan whose links have queues. Each section's word names it in a plan with several of these
-sections."""
+"""A dict from each section of a plan whose links have queues to a word. If a plan has several of these sections, the
+word tells them apart."""
 
 
 def _queues(document: dict[str, Any]) -> str:
@@ -220,8 +220,8 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Return the text of `routing.margin`, or "" if it is 0. A route stays on its path until another path is shorter by
-    this margin."""
+    """Return the text of `routing.margin`, or "" if it is 0. A route changes to another path only if that path is
+    shorter by this margin."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"

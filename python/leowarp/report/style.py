@@ -44,7 +44,7 @@ CHANGE_COLOUR = "#CC79A7"
 """The colour of the vertical lines at route changes: pink, as in the study's figures."""
 
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
-"""The colours of the old path, of the new path, and of late or lost packets."""
+"""The colour of the old path, the colour of the new path, and the colour of late or lost packets."""
 
 LABEL_IN = 0.36
 """The height of the tick labels and axis label below a panel, in inches. Tick labels have 6.5 points, and axis labels
@@ -53,8 +53,8 @@ have 7.5 points."""
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
 """The formats in which a page's figures are always made. PDF and PNG are only made on request. An SVG takes a quarter
-of a figure's processor time, and a PNG takes as much. A PDF takes half of it, because each file has its own subset of
-the font."""
+of a figure's processor time, and so does a PNG. A PDF takes half of it, because each file has its own subset of the
+font."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -96,7 +96,7 @@ RC: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """A context in which matplotlib uses its defaults and leowarp's settings. The user's matplotlibrc has no effect.
 
-    The end of the context restores the caller's settings. A context inside another one has no effect.
+    At the end of the context, the caller's settings are restored. A context inside another one has no effect.
     """
     if _BLOCKS:
         yield
@@ -142,7 +142,7 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
     width_in, height_in: The size in inches. The width is `COLUMN_IN` or `PAGE_IN`.
     footer: The rules that shape the results, in small type on as many lines as needed.
-    Returns: The figure. Matplotlib's constrained layout moves its panels until no label is cut off.
+    Returns: The figure. It uses matplotlib's constrained layout, so no label is cut off.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
     # The average width of a character of DejaVu Sans at 4.6 points is 0.034 in; digits and capitals are slightly wider.
@@ -159,8 +159,8 @@ def without_rules(figure: Figure) -> Iterator[str]:
     """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context manager returns
     the text of the rules.
 
-    The figure loses the height of the rules, so its panels keep their size. The layout is computed when the figure is
-    saved, and once more after the context.
+    The figure becomes lower by the height of the rules, so its panels keep their size. The layout is computed when the
+    figure is saved, and once more after the context.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     room_in, height_in = _room_in(rules.get_text().count("\n") + 1), figure.get_figheight()
@@ -188,7 +188,7 @@ def _room_in(lines: int) -> float:
 def line_style(index: int) -> dict[str, Any]:
     """Return the colour and dashes of the line with number `index`.
 
-    index: The number of the line, from 0. With seven colours and six patterns, styles repeat after 42 lines.
+    index: The number of the line, from 0. There are seven colours and six patterns, so styles repeat after 42 lines.
     Returns: dict with `color` and `linestyle`.
     """
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
@@ -211,7 +211,7 @@ def legend_below(
     """Add a legend below a panel, under its axis labels.
 
     handles, names: The entries of the legend. By default, the legend has all labelled items of the panel.
-    has_label: Whether tick labels and an axis label are between the panel and the legend.
+    has_label: Whether the panel has tick labels and an axis label, for which the legend must leave space.
     **look: The arguments of `Axes.legend`, such as ncols and fontsize.
     """
     # The distance between panel and legend is set in inches. If the distance were relative to the panel's height, the

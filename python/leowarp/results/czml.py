@@ -73,7 +73,7 @@ def czml(run: Run) -> str:
 
 
 class _Clock:
-    """The run's clock in the time format of CZML (ISO 8601, UTC)."""
+    """Converts times of the run to the format of CZML (ISO 8601, UTC)."""
 
     def __init__(self, begin: datetime, end_ns: int) -> None:
         self.begin, self.end_ns = begin, end_ns
@@ -94,7 +94,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """Return the packet `document`, which must come first and contains the clock of the viewer."""
+    """Return the CZML packet `document`. It must be the first packet, and contains the viewer's clock."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),

@@ -61,7 +61,8 @@ class Difference:
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
     """Return all values that differ between the runs, sorted by part, and within a part in the order of the files.
 
-    The cost of a run (CPU time, the machine) and the names of the scenario and its flows are ignored.
+    Differences in the cost of a run (CPU time, the machine) are ignored. The same holds for the names of the scenario
+    and its flows.
 
     runs: The runs, at least two.
     parts: The parts of the runs to compare.
@@ -84,8 +85,8 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """Return the differences in `found` in fewer rows. An item of a list that some runs lack (a flow, a station, a hop)
-    has one row instead of one row per key."""
+    """Merge rows of `found` that repeat each other. If a list item (a flow, a station, a hop) is missing in some runs,
+    it has one row instead of one row per key."""
     # A missing flow has only one row: a row for each of its dozen keys would only repeat that the flow is missing.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
@@ -130,7 +131,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     ----------
     a, b : Run or path
     all_metrics : bool
-        True includes every scalar that differs. False includes only scalars that `leowarp run` prints at its end.
+        True lists every scalar that differs. False lists only scalars that `leowarp run` prints at its end.
 
     Returns
     -------

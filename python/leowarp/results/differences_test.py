@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The differences between two synthetic runs are found, and nothing else."""
+"""Tests that `diff` finds all differences between two synthetic runs, and reports nothing else."""
 
 import pytest
 

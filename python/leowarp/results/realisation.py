@@ -17,7 +17,7 @@ from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     """Return the mobile channel of a stored run, up to `end_ns`.
 
-    Raises TraceError if the plan has no mobile channel, or if its codewords differ from the codewords of the run's
+    Raises TraceError if the plan has no mobile channel, or if the computed codewords differ from those of the run's
     timeline.
     """
     if not isinstance(plan.medium, Mobile):

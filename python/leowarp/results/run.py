@@ -70,7 +70,7 @@ class Run(RunTables):
 
     @cached_property
     def flow_names(self) -> list[str]:
-        """The name of each flow, by its number. Connections of programs are flows too."""
+        """The names of the flows, in the order of their numbers. Connections of programs are flows too."""
         return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.observed_plan.flows)])
 
     @cached_property
@@ -137,7 +137,8 @@ class Run(RunTables):
 
     @property
     def capacity_bps(self) -> float | None:
-        """The payload rate of the slowest link of the main flow's path: rate x payload / (IP length + overhead).
+        """The payload rate of the slowest link on the main flow's path. It is the link's rate, multiplied by payload /
+        (IP length + overhead).
 
         None means that the link has no rate limit, or that its rate changes over time. With timestamps, a full segment
         has 1448 of the packet's 1500 bytes. A rate of 100 Mbit/s with 14 bytes of overhead carries 95.64 Mbit/s.
@@ -208,8 +209,8 @@ class Run(RunTables):
         return realisation_of_run(self.path, self.plan, self.end_ns)
 
     def links(self) -> pd.DataFrame:
-        """Return the utilisation, drops by cause and longest queues of links. Each row is a link direction to which a
-        packet was offered.
+        """Return the utilisation, the drops for each cause, and the longest queues of links. Each row is a link
+        direction to which a packet was offered.
 
         The columns are `leowarp.metrics.LINK_COLUMNS`. The lengths of the longest queues are exact, in packets and in
         bytes. Each length has the instant at which the queue first reached it. `queues()` has samples of queues over
@@ -219,8 +220,8 @@ class Run(RunTables):
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """Return the numbers of `links()`, combined over the outgoing links of each satellite. The table is empty if
-        the satellites are not nodes of the network.
+        """Return one row per satellite, with the numbers of `links()` combined over its outgoing links. The table is
+        empty if the satellites are not nodes of the network.
 
         The columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -292,7 +293,7 @@ class Run(RunTables):
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
         """Return how many packets each route change made late, lost or retransmitted. The table has one row per flow
-        and change, and one row per flow for packets without a change as their cause.
+        and route change. Another row per flow counts the packets without a route change as their cause.
 
         The columns are `leowarp.metrics.CAUSE_COLUMNS`. The method computes the numbers from packet truth, which takes
         a moment.
@@ -328,7 +329,7 @@ class Run(RunTables):
             One of `leowarp.metrics.SERIES`, for example "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
             "path_delay_ns", "bbr_mode". The name may omit the unit at its end.
         flow : int or str, optional
-            The number or name of a flow. The default is all flows that have the series, one after another.
+            The number or name of a flow. By default, all flows that have the series are returned, one after another.
 
         Raises
         ------
@@ -405,7 +406,7 @@ class Run(RunTables):
 
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
-    """Return the run with this plan and these numbers, so that they are not read again."""
+    """Store this plan and these numbers in a run, so that they are not read again. Return the run."""
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a run directory: plan, summary, manifest, and each table as a data frame. `Run` is a subclass of
-`RunTables`."""
+"""The files of a run directory: plan, summary, manifest, and each table as a data frame."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MANY_FLOWS = 100
-"""The number of flows above which stored scalars are used, because computing them takes 6 ms per flow."""
+"""With more flows than this, the stored scalars are used, because to compute scalars takes 6 ms per flow."""
 
 
 class RunTables:
@@ -62,7 +61,7 @@ class RunTables:
     def numbers(self) -> Metrics:
         """The metrics, computed again from the tables. A run of many flows takes the scalars from `summary` instead.
 
-        `summary` and `metrics()` have the metrics that were written with the run.
+        To read the metrics that were written with the run, use `summary` or `metrics()`.
         """
         from leowarp import metrics
 
@@ -119,8 +118,7 @@ class RunTables:
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """Return a table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        The table has words instead of numbers, as in data frames. `direction` is "data" or "back", and `host` is a
-        name.
+        As in data frames, words replace numbers. For example, `direction` is "data" or "back", and `host` is a name.
 
         Parameters
         ----------
@@ -142,7 +140,7 @@ class RunTables:
     def _table(
         self, name: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
     ) -> pa.Table:
-        """Return the result of `table`. `categories` is as in `trace.read_in_words`."""
+        """Read the table that `table` returns. `categories` is as in `trace.read_in_words`."""
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
@@ -204,7 +202,7 @@ class RunTables:
         )
 
     def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return TCP_INFO over time, with BBR's mode (`bbr_mode`), for one flow or all."""
+        """Return the samples of TCP_INFO and of BBR's mode (`bbr_mode`) over time, for one flow or for all flows."""
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -216,8 +214,8 @@ class RunTables:
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the number of packets per 50 ms of sending time. The counts include packets that the trace does not
-        store."""
+        """Return the number of packets in bins of 50 ms. A packet counts in the bin in which it was sent. The counts
+        include packets that the trace does not store."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -229,7 +227,7 @@ class RunTables:
         return self._frame("flows")
 
     def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the probe packets of ping and UDP flows."""
+        """Return the probe packets of ping flows and UDP flows."""
         return self._frame("echoes", flow)
 
     def measures(self, flow: int | str | None = None, kind: str | None = None) -> pd.DataFrame:
@@ -282,8 +280,8 @@ class RunTables:
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """Return the kernel's counters since the run's start, by time, host (name) and counter. Each change of a
-        counter has a row."""
+        """Return the kernel's counters since the run's start. Each change of a counter has a row, with its time, the
+        name of the host, and the counter."""
         return self._frame("counters")
 
     def queues(self) -> pd.DataFrame:
@@ -291,7 +289,7 @@ class RunTables:
         return self._with_ends("links")
 
     def linktotals(self) -> pd.DataFrame:
-        """Return the balance of each link direction at the end of the run, with the names of the nodes at its ends."""
+        """Return one row per link direction, with its balance at the end of the run and the names of its two nodes."""
         return self._with_ends("linktotals")
 
     def routes(self) -> pd.DataFrame:

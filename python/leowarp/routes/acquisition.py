@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links between satellites that are unusable for some time after a rule first includes them."""
+"""Finds the links between satellites that cannot be used yet. A link cannot be used for some time after a rule first
+includes it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class Acquisition:
     """A link that a path begins to use before the link is available.
 
     a, b: The nodes of the link, where a < b.
-    begin_ns, end_ns: The times at which a path begins to use the link, and at which the link is available.
+    begin_ns, end_ns: The time at which a path begins to use the link, and the time from which the link is available.
     """
 
     a: int
@@ -29,7 +30,7 @@ class Acquisition:
 
 @dataclass(frozen=True, kw_only=True)
 class AcquisitionTimes:
-    """The acquisition times of new links, by class of link.
+    """How long the acquisition of a new link takes, within a plane and between planes.
 
     planes: The orbital plane of each satellite, int array of shape (n,). -1 means an unknown plane.
     in_plane_ns, between_planes_ns: The acquisition time of a link within a plane, and of a link between two planes.
@@ -41,8 +42,8 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """Return the acquisition times of a plan. The planes may be unknown if the time within a plane equals the time
-        between planes."""
+        """Return the acquisition times of a plan. If the time is the same within a plane and between planes, the planes
+        may be unknown."""
         isl, sky = plan.isl, plan.constellation
         between_ns = (
             isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns

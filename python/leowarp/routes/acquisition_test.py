@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of new links. Satellites are in the same plane if their names have the same plane number."""
+"""Tests how new links are classified. Satellites are in the same plane if their names have the same plane number."""
 
 import dataclasses
 from pathlib import Path

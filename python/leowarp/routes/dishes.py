@@ -16,7 +16,7 @@ class Dish:
     station: The index of the station among all stations.
     begin_ns: The times of the dish's reconfigurations on the run's clock, ascending, int64 array of shape (k,). The
         first is at or before 0.
-    satellites: The satellite that the dish uses from each time in `begin_ns` on, int array of shape (k,).
+    satellites: The satellite that the dish uses in each slot, int array of shape (k,). The slots begin at `begin_ns`.
     fixed_ns: The part of the ground link's one-way delay that is added to the propagation delay.
     """
 

@@ -19,8 +19,8 @@ class Grid:
 
     Within its plane, a satellite has links to the satellites in the slots before and behind it. To the next plane, a
     satellite has one link, which leads to the slot nearest in phase. If two slots are equally near, the slot ahead is
-    used. A link exists only if a satellite is in both slots. In planes with different numbers of slots, each slot of
-    the plane with fewer slots has one partner.
+    used. A link exists only if a satellite is in both slots. If two planes have different numbers of slots, each slot
+    of the plane with fewer slots has one partner.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
     a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean
@@ -32,7 +32,7 @@ class Grid:
         Slot 0 of the next plane is ahead of slot 0 of the first-named plane by this phase. The phase is measured in
         slots of the next plane.
     seams: The last and the first plane of each star that has links across its seam.
-    polar_cutoff_deg: The geocentric latitude above which no end of a link between planes may be.
+    polar_cutoff_deg: Both ends of a link between planes must be below this geocentric latitude.
     """
 
     slots: Sequence[NDArray[np.intp]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes over a constellation whose last hop is a link of the medium: the last satellite, and the last hop's
-delay."""
+"""The routes over a constellation whose last hop is a link of the medium. This module chooses the last satellite, and
+gives the delay of the last hop."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class LastHop:
 class LastSatellite:
     """Chooses the terminal's satellite at each route update.
 
-    With the rule ``kept``, as in ns-2, a terminal looks for another satellite when the current one is below the mask
-    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``). ns-2 first tries the next satellite of the same plane.
+    With the rule ``kept``, a terminal keeps its satellite until the satellite is below the mask. ns-2 does the same
+    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``), but first tries the next satellite of the same plane.
     """
 
     def __init__(self, rule: str, stations: Stations) -> None:
@@ -56,8 +56,8 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Return a mask of the satellites over which a route may end. It has one of the visible ones, none, or
-        (``shortest``) all visible ones.
+        """Return a mask of the satellites over which a route may end. The mask contains one visible satellite or none.
+        With ``shortest``, it contains all visible satellites.
 
         Call this method once for each route update, in chronological order. Each choice depends on the previous one.
 

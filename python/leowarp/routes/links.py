@@ -47,8 +47,8 @@ class IslRule(Protocol):
 class Sight:
     """The condition that the line of sight keeps a minimum distance from the Earth's centre.
 
-    clear_radius_m: The minimum distance: the Earth's radius plus `isl.grazing_height`, below which a beam would graze
-        the atmosphere.
+    clear_radius_m: The minimum distance, which is the Earth's radius plus `isl.grazing_height`. A beam below this
+        height would graze the atmosphere.
     """
 
     clear_radius_m: float
@@ -104,8 +104,8 @@ class GridRule:
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. A link across the seam may stay even if `pairs` now gives its satellites other
-        partners."""
+        """See `IslRule.holds`. A link across the seam may stay even if `pairs` now connects its satellites with
+        others."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
@@ -144,7 +144,7 @@ class WithinShells:
 
 @dataclass(frozen=True, kw_only=True)
 class NoIsl:
-    """A rule without links between satellites. Each path has a single satellite."""
+    """A rule without links between satellites. Each path contains exactly one satellite."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         return np.empty((0, 2), dtype=np.intp)
@@ -186,17 +186,16 @@ class FewTerminals:
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Return whether the underlying rule allows each link. A link in use stays, even if a nearer satellite
-        appears."""
+        """Return for each link whether the underlying rule allows it. A link that is in use remains, even if a nearer
+        satellite appears."""
         return self.rule.holds(satellites_m, pairs)
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Return the accepted links of `left`, which is sorted by length. `free` contains the number of free terminals of
-    each satellite, and is reduced.
+    """Return the links of `left` that are accepted. `left` is sorted by length. `free` is the number of free terminals
+    of each satellite, and is reduced for each accepted link.
 
-    The result is the same as in a plain loop from the shortest link on, but the function needs only a few numpy
-    operations.
+    A plain loop from the shortest link on would give the same result. The function needs only a few numpy operations.
     """
     kept = []
     while len(left):

@@ -27,7 +27,7 @@ class PathDelays:
     """Computes the lengths and delays of paths at any instant, and their extremes over a run.
 
     last_hop: The last hop of the medium. Its delay is used instead of the delay of the ground link.
-    dishes: The dishes, whose ground links have a fixed delay in addition to propagation.
+    dishes: The dishes. Their ground links have a fixed delay in addition to propagation.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class PathDelays:
     def _by_length(
         self, nodes_m: EcefMetres, paths: Sequence[Path | None]
     ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
-        """Yield the lengths (m) and delays (ns) of paths. Paths with the same number of links are computed together,
-        because a hundred stations have thousands of paths.
+        """Yield the lengths (m) and delays (ns) of paths. To save time, paths with the same number of links are
+        computed together. For example, a hundred stations have thousands of paths.
 
-        A path's delay is the sum of its links' delays, each rounded as in the guest.
+        The delay of a path is the sum of the delays of its links. Each link's delay is rounded as in the guest.
 
         nodes_m: A float64 array of shape (n, 3) or (k, n, 3), m
         Yields: For each number of links, the indexes in `paths` of the paths with this number, and their lengths and
@@ -134,14 +134,14 @@ def leavings(
     plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
     dishes: Sequence[Dish] = (),
 ) -> list[Leaving]:  # fmt: skip
-    """Return the links that are in use but leave the range of their rule before the next route update. Links are
-    checked at the delay updates.
+    """Return the links that are in use but leave the range of their rule before the next route update. A link's range
+    is checked at the delay updates.
 
     If a link leaves its range in several route intervals, the list contains it once for each interval.
 
     rule: The plan's rule for links between satellites.
     t_ns: The times of the route updates, int64 array of shape (k,).
-    dishes: The dishes, whose ground links are used to the end of each slot, even out of range.
+    dishes: The dishes. A dish uses a ground link until the end of the slot, even if the link is out of range.
     Returns: The links in order of time. If `routing.leaving_links` is "keep", a link that leaves its range stays up and
         is only counted.
     """

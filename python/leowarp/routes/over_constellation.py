@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes over a constellation. At each route update, rules determine the links, and shortest paths over these links
-are computed.
+"""The routes over a constellation. At each route update, rules determine which links exist, and the shortest paths over
+these links are computed.
 
 The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. A route update uses
 the satellites' positions at its own instant, even if no delay update is at that instant.
@@ -44,8 +44,8 @@ def constellation_routes(
     Returns: The routes with one row for each route update and each ordered pair with flows. `isl` has links only if the
         plan instantiates every link.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
-        stations that communicate never have a path. Also raised if the routing has a margin although two pairs share a
-        destination (`_check_margin`).
+        stations that communicate never have a path. Raises ScenarioError if the routing has a margin and two pairs
+        share a destination (`_check_margin`).
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(
@@ -90,8 +90,8 @@ def constellation_routes(
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
-    """Check that nodes can distinguish the packets of two paths if routes have a margin. Nodes forward by destination
-    only. If a path is not the shortest, it can form a loop with another path to the same destination.
+    """If routes have a margin, check that nodes can distinguish the packets of any two paths. Nodes forward by
+    destination only. If a path is not the shortest, it can form a loop with another path to the same destination.
 
     Raises ScenarioError if a margin is set, and two pairs share a destination.
     """
@@ -154,7 +154,8 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Return the indexes of the pairs whose paths stay the same at a reconfiguration of other pairs' dishes."""
+        """Some dishes are reconfigured at `t_ns`. Return the indexes of the pairs that use none of these dishes,
+        because their paths do not change."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -166,7 +167,8 @@ class _Network:
         return len(self.ephemeris.names)
 
     def ordered_pairs(self) -> list[tuple[int, int]]:
-        """Return the pairs of nodes: each forward direction, followed by its return direction."""
+        """Return the pairs of nodes (source, destination). Each pair is followed by the pair of its return
+        direction."""
         n = self.satellites
         return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
 
@@ -179,12 +181,13 @@ class _Network:
         """Return the links between satellites at an instant. They are all links of the rule, or only those that a
         shortest path may use.
 
-        The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, the shortest
-        path is at most as long. The shortest path can use only satellites inside an ellipsoid around the two stations.
+        For example, for 1584 satellites, the rule `range` gives up to 65,000 links. If the current path still exists,
+        the shortest path is at most as long. The shortest path can use only satellites inside an ellipsoid around the
+        two stations.
 
         satellites_m: A float64 array of shape (n, 3), m
         before: The current paths, two per pair of stations, as a list of (Path or None), or None.
-        Returns: An int array of shape (m, 2). The rows are sorted as in `IslRule.pairs`.
+        Returns: An int array of shape (m, 2). The rows have the same order as in `IslRule.pairs`.
         """
         plan = self.plan
         # With a rule for the last hop, the current path may end at a satellite that is no longer allowed. The length of
@@ -253,7 +256,8 @@ class _Network:
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the cost of ground links in the plan's metric (m, ns or links), in the shape of `length_m`."""
+        """Return the cost of ground links in the plan's metric (m, ns or links). The result has the shape of
+        `length_m`."""
         if self.plan.routing.metric == "hops":
             return np.ones(len(length_m))
         if self.plan.routing.metric == "distance":
@@ -266,8 +270,8 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """Return the new path of each ordered pair. `before` has the current paths. A pair keeps its current path if
-        its index is in `kept`.
+        """Return the new path of each ordered pair. `before` is the list of the current paths. A pair keeps its current
+        path if its index is in `kept`.
 
         Returns: A list of (Path or None) in the order of `ordered_pairs`. With ``routing.reverse = "mirror"``, each
             return path is the reversed forward path.

@@ -37,8 +37,8 @@ def studies() -> dict[str, Routes]:
 
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
-    """Check the numbers that were compared by hand with claims 1.1 and 1.18 of Frederiksen et al. 2024. If one of them
-    changes, results of runs change."""
+    """Some numbers were compared by hand with claims 1.1 and 1.18 of Frederiksen et al. 2024. Check that these numbers
+    are unchanged. If one of them changes, results of runs change."""
     results = {
         name: {
             "changes": ways.summary["route_changes"],

@@ -17,8 +17,8 @@ class PathNumbers:
 
     path_ids: The number of each pair's path, as k lists of (int or None), one per update. None means that the pair has
         no path.
-    change_ids: The number of each change, from 0 for each pair, as k lists of (int or None). None means that the path
-        is the same as at the previous update. The path at the first update is not a change.
+    change_ids: The number of each change, as k lists of (int or None). Each pair counts its changes from 0. None means
+        that the path is the same as at the previous update. The path at the first update is not a change.
     """
 
     path_ids: list[list[int | None]]
@@ -26,8 +26,8 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """Return the numbers for given path ids. A new path id is a change even if the nodes are the same, because an
-        access link has one path per slot.
+        """Return the numbers for given path ids. An access link has one path for each slot, so a new path id is a
+        change even if the nodes are the same.
 
         >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
         [[None], [None], [0], [1], [2]]
@@ -48,8 +48,8 @@ class PathNumbers:
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
-        """Return the numbers for node sequences. Paths are numbered from 0 in order of first use, separately for each
-        destination.
+        """Assign a number to each path. For each destination, paths are numbered from 0 in the order of their first
+        use.
 
         A path that is used again has the same number as before.
         """

@@ -4,11 +4,12 @@
 **The tie rule.** Paths are treated as equal if their cost is within 1 ns of delay of the minimum cost (0.2998 m of
 length; hops: exactly equal). If the current path is one of these equal paths, it remains in use. Otherwise, the equal
 path with the lexicographically smallest sequence of node ids is chosen. Satellites have the lowest ids, by index, and
-stations follow. Walker patterns have many equal paths. Without the tie rule, rounding errors would choose between equal
-paths, and each change of path reorders packets.
+stations follow. Walker patterns have many equal paths. Without the tie rule, rounding errors would choose among equal
+paths, and could change the path. Each change of path reorders packets.
 
-A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). The minimum is needed because satellites of
-a polar star meet at the poles. Over links of length 0, paths that are treated as equal would form loops.
+A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
+poles, so links between them can have length 0. Without this minimum, paths over such links that are treated as equal
+would form loops.
 
 **Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of its own host
 only, so no other host's packets pass through it.
@@ -69,7 +70,7 @@ class Graph:
         return Graph(satellites=satellites, isl=isl, ground=ground)
 
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
-        """Return the minimum cost from every satellite to each of some stations. Paths never pass another station.
+        """Return the minimum cost from every satellite to each of the given stations. Paths never pass another station.
 
         stations: The indexes of the stations in `ground`.
         limits: For each station, the cost up to which the search must find paths. It is the cost of the current path,
@@ -164,7 +165,7 @@ class Graph:
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
-        """Return the cost of each link from a satellite, by neighbour, with the smallest id first.
+        """Return a dict from each neighbour of a satellite to the cost of the link, in ascending order of ids.
 
         A satellite has four neighbours, and for four numbers numpy is slower than Python.
         """
@@ -190,9 +191,10 @@ class Graph:
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     """Return the paths that packets really take if nodes forward packets by destination only.
 
-    The tie rule can choose differently for two pairs of stations, so two paths to one destination may leave a common
-    node over different links. A node has only one next hop for each destination: the next hop of the first path in
-    `paths`. At each step, the cost to the destination falls by the link's cost minus the tolerance, so packets arrive.
+    The tie rule can choose differently for two pairs of stations. Two paths to one destination may therefore leave a
+    common node over different links. A node has only one next hop for each destination: the next hop of the first path
+    in `paths`. At each hop, the remaining cost to the destination falls by the link's cost minus the tolerance. Packets
+    therefore always arrive.
     """
     # destination -> node -> next hop
     next_hops: dict[int, dict[int, int]] = {}

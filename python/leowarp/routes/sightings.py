@@ -21,7 +21,7 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """The satellites that each station has seen so far. For a station without any, the nearest approach of a satellite
+    """The satellites that each station has seen so far. If a station has seen none, the nearest approach of a satellite
     is kept.
 
     ephemeris: The ephemeris of the same plan.
@@ -62,7 +62,7 @@ class Sightings:
         return seen
 
     def _note_hidden(self, station: int, satellites_m: EcefMetres) -> None:
-        """Record whether a station without satellites would see one if all directions were allowed."""
+        """Record whether a station that sees no satellite would see one if all directions were allowed."""
         limited = self._ephemeris.stations.skies[station] is not None and station not in self._dishes
         if limited and within_rule(self._plan.ground, self._ephemeris.stations, station, satellites_m).any():
             self._hidden.add(station)
@@ -72,8 +72,8 @@ class Sightings:
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
-        """Raise ScenarioError if a station with flows never saw a satellite. The message gives the nearest approach and
-        the reason, and the hint gives possible changes."""
+        """Raise ScenarioError if a station with flows never saw a satellite. The message names the nearest approach of
+        a satellite and the reason. The hint names changes that may help."""
         blind = [station for station in self._seen if station in self._blind]
         if not blind:
             return
@@ -126,10 +126,11 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """Return a station's geocentric latitude, and the smallest inclination at which it would see satellites.
+        """Return a station's geocentric latitude, and the minimum inclination of an orbit at which the station would
+        see satellites.
 
         Returns: float, deg: the station's geocentric latitude.
-        Returns: int, deg: the smallest inclination, or 0 if an existing orbit passes within the station's view.
+        Returns: int, deg: the smallest inclination. 0 means that the station could see satellites of an existing orbit.
         """
         # The plane of an orbit follows from two positions of its satellite; positions a minute apart are never
         # collinear with the Earth's centre.
@@ -154,8 +155,8 @@ class Sightings:
         return latitude_deg, int(np.ceil(np.min(lacking_deg)))
 
     def _first_ns(self, station: int) -> int | None:
-        """Return the time of the first route update at which the station sees a satellite. None means that there is
-        none within a day of the run's start."""
+        """Return the time of the first route update at which the station sees a satellite. None means that the station
+        sees no satellite within a day after the run's start."""
         updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
         for begin in range(0, len(updates_ns), _AT_ONCE):
             now_ns = updates_ns[begin : begin + _AT_ONCE]

@@ -18,8 +18,8 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link in use that is out of its rule's range at a delay update. A link is listed only at its first delay update
-    out of range in each route interval.
+    """A link that is in use at a delay update although it is out of its rule's range. In each route interval, only the
+    first such delay update of a link is listed.
 
     t_ns: The time of the delay update, on the run's clock.
     a, b: The nodes at the two ends of the link, where a < b.
@@ -78,12 +78,12 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """The values of a path at a route update. They are columns of the routes table. Without a path, all values are
-    None.
+    """The values of a path at a route update, which are columns of the routes table. If there is no path, all values
+    are None.
 
     delay_ns: The one-way delay of the path from this update on.
-    length_m: The length of the path. Media without a geometry have None.
-    old_delay_ns: The delay that the previous path would have now, at a change.
+    length_m: The length of the path. It is None if the medium has no geometry.
+    old_delay_ns: At a route change, the delay that the previous path would have now.
     """
 
     delay_ns: int | None = None

@@ -21,7 +21,7 @@ _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine wit
 
 
 class Way:
-    """The path from one station to another over time, from a table of routes."""
+    """The path from one station to another at each time. The path is read from a table of routes."""
 
     def __init__(self, routes: pa.Table, source: str, destination: str) -> None:
         chosen = pc.and_(pc.equal(routes["source"], source), pc.equal(routes["destination"], destination))
@@ -94,8 +94,8 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """Return a text with the round-trip time of the current path, without time in queues and without transmission
-        times."""
+        """Return a text with the round-trip time of the current path. Queueing and transmission times are not
+        included."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

@@ -39,10 +39,10 @@ def boot_check(kernel: Path | str | None = None) -> Check:
     """Boot the guest on this machine for one virtual second, and check that a host answers over two links. The check
     takes one or two seconds.
 
-    kernel: A kernel tree or binary to boot. None means the default kernel. Kernel and agent are built first if they are
-        missing.
-    Returns: The check. `found` is the result, or the reason why the guest did not boot, with the last lines of its
-        console.
+    kernel: A kernel tree or binary to boot. None means the default kernel. If the kernel or the agent is missing, it is
+        built first.
+    Returns: The check. `found` is the result. If the guest did not boot, it is the reason, with the last lines of the
+        guest's console.
     """
     # If the guest fails, the directory is kept, because a bug report needs the console's file.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))

@@ -2,7 +2,7 @@
 """Makes Python collect cyclic garbage less often while a run is made.
 
 A run creates hundreds of thousands of objects (examples: names and events of 17,636 directions of links, scalars of
-1,000 flows). Almost none of these objects is part of a cycle.
+1,000 flows). Almost none of these objects is part of a reference cycle.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OBJECTS = 500_000
-"""The number of new container objects after which the collector scans the youngest generation. Python's default
-threshold is 700 objects (2,000 since Python 3.13)."""
+"""The garbage collector scans the youngest generation after this many new container objects. Python's default threshold
+is 700 objects (2,000 since Python 3.13)."""
 
 
 @contextmanager

@@ -23,7 +23,8 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
-"""The maximum time in s between two checks of the workers. A message from a worker is handled at once."""
+"""The maximum time in s between two checks of the workers. If a worker sends a message, it is handled at once, without
+this delay."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a group of runs, one scenario with several seeds, in as many processes as there are cores."""
+"""Makes a group of runs of one scenario with several seeds. The runs use as many processes as there are cores."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Prepared:
 class Judged:
     """The metrics of a run, and its warnings.
 
-    warnings: All warnings in the order of kernel build, routes, timeline, running kernel, agent, metrics.
+    warnings: All warnings, sorted by source: kernel build, routes, timeline, running kernel, agent, metrics.
     """
 
     metrics: Metrics
@@ -49,8 +49,8 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     plan: A plan that has been checked (`media.check`).
     directory: The run directory to which the tables are written. None means that the tables are only returned. Each
         table is written as soon as it is computed. If the timeline fails, the routes can therefore be inspected.
-    Returns: The tables. Each call for the same plan returns equal tables, because all random values come from the
-        plan's seed.
+    Returns: The tables. All calls for the same plan return equal tables, because all random values come from the plan's
+        seed.
     Raises any LeowarpError of the stages.
     """
     # Imported here, so that commands that only read a plan do not import the packages of media.

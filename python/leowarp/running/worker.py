@@ -32,7 +32,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     parent_pid: The process that started the worker. If this process has already ended, the worker ends at once with
         status 1.
     scratch: The directory in which the worker's guests work.
-    Raises OSError if the host rejects prctl. The worker would outlive its parent.
+    Raises OSError if the host rejects prctl, because the worker could then outlive its parent.
     """
     # The kernel sends this death signal when the thread that started the worker ends, even if other threads of the
     # parent still run (prctl(2)).

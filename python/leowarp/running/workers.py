@@ -25,7 +25,7 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import end_patiently
 
 PATIENCE_S = 10.0
-"""The processor time (`OwnTime`) in s that a worker may use when it has to end. A worker that uses more is killed."""
+"""When a worker has to end, it may use this much processor time (`OwnTime`) in s. If it uses more, it is killed."""
 
 MOST_KILLED_AT_START = 3
 """The number of workers that may be killed one after another during their start, for each worker that runs in parallel.
@@ -37,7 +37,8 @@ class Tell(Protocol):
     """The function with which a task in a worker reports to the parent. All arguments must be serialisable as JSON."""
 
     def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
-        """Report the `result` of the run with index `place` in the task, or the `progress` of the current run."""
+        """Report the `result` of a run, or the `progress` of the current run. `place` is the index of the run in the
+        task."""
 
 
 class Task(Protocol):
@@ -46,7 +47,7 @@ class Task(Protocol):
 
     @property
     def number(self) -> int:
-        """The number of the task, by which events refer to it."""
+        """The number of the task. Events about the task contain this number."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
         """Make the runs. This method is called in the worker's process. An exception ends the task, and the parent
@@ -71,7 +72,7 @@ class RunMade:
 class BatchEnded:
     """The event that a task has ended.
 
-    A run of the task without an earlier event `RunMade` was not finished.
+    If a run of the task had no event `RunMade` before this event, the run was not finished.
 
     batch: The number of the task.
     fault: The exception that ended the task early, in the form of `errors.encode_error`, or None.
@@ -93,7 +94,7 @@ class LocalWorkers:
 
     scratch: The directory for the workers' temporary files.
     name: The word for a worker in error messages.
-    on_progress: A function that is called during `wait` with the number of a task and the progress of its run.
+    on_progress: A function that `wait` calls with the number of a task and the progress of its run.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class LocalWorkers:
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Wait for messages or deaths of workers, and return them as events. Dead workers are replaced.
+        """Wait until workers send messages or die, and return these events. Dead workers are replaced.
 
         timeout_s: The maximum waiting time in s if there is no message. With 0, the function returns at once.
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
@@ -161,7 +162,7 @@ class LocalWorkers:
         return events
 
     def end(self) -> list[Event]:
-        """Interrupt all workers, which end their guests. Kill workers that use more than `PATIENCE_S`.
+        """Interrupt all workers, which end their guests. Kill workers that need longer than `PATIENCE_S`.
 
         Returns: The results of the runs that were complete before the interruption, except results that `wait` has
             already
@@ -192,7 +193,7 @@ class LocalWorkers:
         """Remove a dead worker and start another. For the task of the worker, one more death is counted.
 
         If a worker was killed during its start, no run is lost, and the next worker gets its task. If a worker exited
-        by itself during its start, an error is raised, because the next worker would exit in the same way.
+        by itself during its start, an error is raised, because the next worker would exit too.
         """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
@@ -265,8 +266,8 @@ class _Process:
             self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the messages that were completed since the last call, and set `is_over` if the worker has closed its
-        output."""
+        """Return the messages that have arrived completely since the last call. Set `is_over` if the worker has closed
+        its output."""
         while True:
             try:
                 piece = os.read(self.stdout.fileno(), 1 << 20)
@@ -286,7 +287,7 @@ class _Process:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
-        """Return the signal or exit status that ended the worker, as text."""
+        """Return a text with the signal that ended the worker, or with its exit status."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 

@@ -96,7 +96,7 @@ class Writing:
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
         """Return whether the locked file is still the directory's `INCOMPLETE`, and the run has not become complete.
 
-        Another writer may have ended after this process checked the directory and before it got the lock. Perhaps that
+        Another writer may have ended after this process checked the directory, but before it got the lock. Perhaps that
         writer deleted the mark after this process had opened it. The locked file is then no longer in the directory.
         Perhaps the writer deleted the mark earlier. This process has then created a new, empty mark beside a complete
         run.

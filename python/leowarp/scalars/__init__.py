@@ -2,8 +2,8 @@
 """The table of all scalars in `summary.json`, of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in order.
 
 The table has only data, so that any code can import the table. The table determines the rows of `summary.json` and
-their order, and the units and definitions in `40-metrics.parquet`. The groups of `leowarp show --metrics`, the texts
-and units of the overview and the pages, and `docs/reference/tables.md` follow the table too.
+their order, and the units and definitions in `40-metrics.parquet`. The table also determines the groups of `leowarp
+show --metrics`, the texts and units of the overview and the pages, and `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'

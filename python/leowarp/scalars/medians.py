@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
-The interval goes from x(j) to x(n + 1 - j), the j-th smallest and the j-th largest of the n values. The interval is
+The interval goes from the j-th smallest to the j-th largest of the n values, x(j) to x(n + 1 - j). The interval is
 valid for independent runs whose values have any continuous distribution. The probability that it contains the
 distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order
 Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With
@@ -41,8 +41,8 @@ class MedianInterval:
 
 @functools.cache
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
-    """Return the pair (j, probability). x(j) and x(n + 1 - j) of `count` values enclose the median with this
-    probability.
+    """Return the pair (j, probability). The j-th smallest and the j-th largest of `count` values enclose the median
+    with this probability.
 
     count: The number of values, at least 1. For a `count` of 1, the probability is 0.
     confidence: The minimum probability.
@@ -99,8 +99,8 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Return the sentence that explains how the intervals in brackets were computed. `counts` are the numbers of runs
-    in the groups."""
+    """Return the sentence that explains how the intervals in brackets were computed. `counts` contains the number of
+    runs of each group."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The confidence intervals of medians, compared with published tables and with an enumeration of all cases."""
+"""Compares the confidence intervals of medians with published tables, and with an enumeration of all cases."""
 
 import itertools
 

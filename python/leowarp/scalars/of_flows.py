@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a flow in the order of `summary.json`. The scalars of each section are computed together.
 
-`scalars.ordered` raises an error if a scalar has no computed value, or if a computed value is not declared here. The
-files below are in `metrics/`. Each line has the name, unit, group and definition of a scalar. The line ends with the
-texts that a run's page or the overview shows, if any. A text of the page may continue the text of the row above
-("smallest", "mean", "median").
+Every scalar that is declared here must be computed, and every computed scalar must be declared here. Otherwise,
+`scalars.ordered` raises an error. The files below are in `metrics/`. Each line has the name, unit, group and definition
+of a scalar. If a run's page or the overview shows the scalar, the line ends with the texts that they show. A text of
+the page may continue the text of the row above ("smallest", "mean", "median").
 
     IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends
@@ -21,9 +21,9 @@ texts that a run's page or the overview shows, if any. A text of the page may co
 
 The scalars of program flows are in `scalars/of_programs.py`.
 
-The numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
-constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). If two
-scalars have the same name, they have the same unit, and a flow has only one of them.
+The numbers in definitions, such as 1 s, 5 s, 90 % and 1/128, are the values of constants in `metrics/`. Two sections
+may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). If two scalars have the same name, they have
+the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']

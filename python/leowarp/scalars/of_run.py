@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-In a name, a dot separates a nested object from its key (`fairness.jain_index`). The names in `40-metrics.parquet` have
-`_` instead of the dot.
+If a scalar is in a nested object, its name has a dot between the object and the key (`fairness.jain_index`). The names
+in `40-metrics.parquet` have `_` instead of the dot.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']

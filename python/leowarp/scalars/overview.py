@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The most important scalars of a summary, in convenient units, as in a paper's table. Several runs are shown side by
+"""Tables of the most important scalars of a summary, in convenient units, as in a paper. Several runs are shown side by
 side.
 
-A quantity that no flow of a table has (marks, timeouts, late packets) has no row. A missing value in a row is None.
-`leowarp show RUN --metrics` prints all scalars.
+If no flow of a table has a quantity, such as marks, timeouts or late packets, the quantity has no row. A missing value
+in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 
 @dataclass(frozen=True)
 class Section:
-    """A table of flows or runs. `columns` are their names, and `rows` are quantities with one text per column.
+    """A table of flows or runs. `columns` are the names of the flows or runs. Each of `rows` is a quantity with one
+    text per column.
 
     spread: The quantities over all flows, with the columns `SPREAD`. They are given if there are too many flows to show
         each one.
-    ranked: The indices of the columns, beginning with the worst flow. An empty tuple means no ranking.
+    ranked: The indices in `columns`, in the order of the ranking, beginning with the worst flow. The tuple is empty if
+        the columns are not ranked.
     ranked_by: The criterion of the ranking.
     """
 
@@ -120,7 +122,7 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""The largest number of flows of a kind for which a comparison has a table per flow."""
+"""A comparison has a table per flow only if there are at most this many flows of a kind."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
@@ -246,7 +248,8 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """Return the rows over all flows: the sum if there is one, and the quantiles."""
+    """For each quantity, return a row with the quantiles over all flows. It also contains the sum, if a sum makes
+    sense."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -267,14 +270,14 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Return the index, among `count` sorted values, of the smallest value that at least a share of the values does not
-    exceed."""
+    """Of `count` sorted values, return the index of the smallest value for which at least `share` of the values are not
+    larger."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
-    """Return the total goodput of several flows in bit/s: their payload, divided by the time in which a flow is alive.
-    None means that the goodput of a flow is unknown.
+    """Return the total goodput of several flows in bit/s. It is their total payload, divided by the time in which at
+    least one of them is alive. None means that the goodput of a flow is unknown.
 
     The mean goodputs are not added up, because a short flow's mean covers only its own life. Their sum could exceed the
     network's throughput.

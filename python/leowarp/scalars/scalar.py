@@ -49,8 +49,8 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""The units for short and long times, which pages show in us and s instead of ms. A few microseconds would be 0.002 ms,
-and a minute 60,000 ms."""
+"""Units for times that pages show in us (short times) or in s (long times) instead of ms. In ms, for example, two
+microseconds would be 0.002 and a minute 60,000."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -60,7 +60,7 @@ COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
 
 UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""The units that are endings of scalars' names."""
+"""The units with which the name of a scalar may end."""
 
 
 # The values of the members are headings that users see.
@@ -114,11 +114,11 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Return the scalars by name. Probes and TCP may define the same name differently.
+    """Return a dict from name to scalar. Probes and TCP may define the same name differently.
 
     Scalars with the same name always have the same unit.
 
-    *sections: The sections of scalars. Of two definitions, the earlier section's is returned.
+    *sections: The sections of scalars. If two sections define a scalar, the first definition is returned.
     Returns: The scalars in the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
@@ -151,7 +151,7 @@ def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     """Return the computed values of a run or a flow, in the order of their declaration.
 
     values: The values for `summary.json` in any order. A nested object is a mapping, or None if it is unknown.
-    declared: The scalars that must all be present. No other values are allowed.
+    declared: The scalars that `values` must contain. It must not contain other values.
     Returns: `values` in the new order, with nested objects as they are.
     Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
         together.

@@ -111,7 +111,7 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 
 
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
-    """Check that a constellation is given if, and only if, the medium follows one.
+    """Check that the scenario has a constellation if the medium follows one, and has none otherwise.
 
     Returns: Whether the medium's own key says that it follows a constellation, with or without a ``[constellation]``.
     """
@@ -129,7 +129,7 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
-    """Write a medium's defaults into other sections, without changing the keys of the text.
+    """Write a medium's defaults into other sections. Keys that the text sets are not changed.
 
     defaults: The values by section and key, as a user would write them (`MediumSection.defaults`).
     """
@@ -251,8 +251,8 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Check the keys of staggered route updates. If all nodes switch at once, the keys have no effect. If nodes switch
-    one after another, links must stay up during the switch."""
+    """Check the keys of staggered route updates. Report keys that have no effect because all nodes switch at once. If
+    nodes switch one after another, links must stay up until all have switched."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'
@@ -271,8 +271,8 @@ def _check_update(routing: Section, problems: Problems) -> None:
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
-    """Check that named hosts are stations, and that each sysctl is in the right section. The section is of a network
-    namespace, or of the whole guest.
+    """Check that named hosts are stations, and that each sysctl is in the right section. A sysctl belongs to a network
+    namespace or to the whole guest.
     """
     stations = station_names(draft)
     # The name "" means the guest as a whole, not a station.

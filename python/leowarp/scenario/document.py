@@ -68,8 +68,8 @@ def merge(lower: Node, upper: Node) -> Node:
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
-    """Yield one layer for each override. An override of a list element gives a copy of the whole list in which only
-    this element differs.
+    """Yield one layer for each override. If an override names an element of a list, its layer has a copy of the whole
+    list with this element changed.
 
     overrides: A list of "KEY=VALUE", or a dict. Values of a list are read as TOML, or else as text. Values of a dict
         are used unchanged, and may be of type `Node`.
@@ -104,7 +104,8 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
     """Wrap plain TOML values in nodes.
 
     value: A value of dicts, lists and scalars.
-    origin: The origin of the whole value. A node whose path is not in `lines` gets the line of the enclosing table.
+    origin: The origin of the whole value. If the path of a node is not in `lines`, the node gets the line of the table
+        around it.
     path: The place of `value` in the document, a tuple of str and int.
     lines: The line of each path, from `positions.key_lines`. The mapping is empty for values that the user typed.
     """
@@ -121,7 +122,7 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 
 
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
-    """Read a file, and merge it over the file that it extends.
+    """Read a file. If it extends another file, add the values of that file that it does not set itself.
 
     `below` has the resolved paths of the files that extend this one, directly or indirectly. If the file extended one
     of these files, it would extend itself.
@@ -164,10 +165,11 @@ def _with_presets(node: Node) -> Node:
 
 
 def _with_preset(node: Node) -> Node:
-    """Merge a layer, or one of its stations, over the file that its ``access.preset`` names.
+    """If ``access.preset`` of a layer or station names a file, add the values in that file. Values of the layer or
+    station take precedence.
 
-    The key `preset` gets its value in the preset file, or its default. The key `preset_file` records the file's name
-    and sha256, so that a plan no longer needs the file.
+    The key `preset` gets the value that it has in the preset file, or its default. The key `preset_file` records the
+    file's name and sha256, so that a plan no longer needs the file.
 
     Raises ScenarioError if the preset file is missing, names a preset file, or contains anything other than
     ``[access]``.
@@ -210,7 +212,8 @@ def _with_preset(node: Node) -> Node:
 
 
 def _with_profile(node: Node) -> Node:
-    """Merge a layer, or one of its stations, over the profile file that its ``access.profile`` names."""
+    """If ``access.profile`` of a layer or station names a profile with a file, merge the layer or station over this
+    file."""
     named = node.get("access", "profile")
     path = None if named is None or not isinstance(named.value, str) else PROFILE_FILES.get(named.value)
     if path is None:
@@ -409,8 +412,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """Return the node without the keys at `paths`. A key that an override sets stays, because no override has
-    precedence over another override."""
+    """Return the node without the keys at `paths`. A key that an override sets is not removed, because no override has
+    precedence over another."""
     for path in paths:
         lower = node.get(*path)
         if lower is not None and lower.origin.override is None:
@@ -424,7 +427,7 @@ def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
 
 
 def _flat(node: Node) -> Node:
-    """Join the nested tables of a sysctl's name. TOML reads an unquoted ``net.ipv4.tcp_sack`` as three nested
+    """Join nested tables into the dotted names of sysctls. TOML reads an unquoted ``net.ipv4.tcp_sack`` as three nested
     tables."""
     if not isinstance(node.value, dict):
         return node

@@ -26,7 +26,7 @@ MOST_CPU_S = 30 * 86_400
 """The largest estimated processor time of a run, s: one month on a single processor."""
 
 LONG_CPU_S = 3_600
-"""The estimated processor time, s, above which `leowarp plan` reports how long the run may take."""
+"""If the estimated processor time exceeds this value, in s, `leowarp plan` reports how long the run may take."""
 
 _BASE_BYTES = 200 << 20
 """The memory of Python and its libraries in an empty run."""
@@ -34,7 +34,7 @@ _ROW_BYTES = 600
 """The memory per row while the timeline is made. Measured: 378 MiB for 689,798 rows (10,000 satellites with all links),
 and 129 MiB for 227,021 rows (an access link of 1,000 s)."""
 _SATELLITE_BYTES = 1_500
-"""The memory per satellite for positions, links and the path search: 10^6 satellites took 1,326 MiB."""
+"""The memory in bytes per satellite for positions, links and the path search. 10^6 satellites took 1,326 MiB."""
 _SAMPLE_BYTES = 700
 """The memory per sample of a socket, a counter or a queue while metrics are computed. The value was measured with
 examples/chain.toml (100 s, sampled every 1 ms)."""
@@ -47,13 +47,14 @@ _GUEST_BASE_BYTES = 64 << 20
 """The memory of a guest without nodes: kernel, agent and capture buffers."""
 
 _SEARCH_S = 7e-6
-"""The time of the path search per satellite, route update and pair: 10^6 satellites took 7.3 s."""
+"""The time in s of the path search for one satellite, one route update and one pair. The search over 10^6 satellites
+took 7.3 s."""
 _ROW_S = 1.5e-6
 """The time in s per row of the timeline. In the Python library, 689,798 rows took 0.74 s. The guest needs about as
 long."""
 _SAMPLE_S = 25e-6
-"""The time per sample: 100 s of examples/chain.toml took 1.5 s when sampled every 1 s, and 11.5 s when sampled every 1
-ms."""
+"""The time in s per sample. A run of 100 s of examples/chain.toml took 1.5 s with a sample every 1 s, and 11.5 s with a
+sample every 1 ms."""
 _PACKET_S, _HOP_S = 1.2e-6, 0.55e-6
 """The time per packet, and per packet and link (docs/performance.md)."""
 _UNSHAPED_BPS = 1e9
@@ -81,7 +82,8 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
 
     usable_bytes: The memory that the run may use. The default is the memory that this process may use
         (`usable_memory_bytes`).
-    Raises ScenarioError: The message names the limit, the largest cause, and a value to type instead.
+    Raises ScenarioError if the plan is too large. The message names the limit, the largest cause, and a value to type
+    instead.
     """
     _check_counts(plan)
     parts = parts_of(plan)
@@ -122,7 +124,7 @@ def satellites_of(plan: Plan) -> int:
 
 
 def parts_of(plan: Plan) -> list[Part]:
-    """Return the causes of a run's memory and time, each with its estimate."""
+    """Return the causes of a run's memory and time. Each cause has an estimate."""
     parts = [_samples(plan), _packets(plan)]
     if plan.constellation is not None:
         parts += [_routes(plan), _events(plan)]
@@ -131,7 +133,7 @@ def parts_of(plan: Plan) -> list[Part]:
 
 
 def _check_counts(plan: Plan) -> None:
-    """Check the numbers whose limit is the same on every machine."""
+    """Check the sizes of a plan whose limits are the same on every machine."""
     satellites = satellites_of(plan)
     if satellites > MOST_SATELLITES:
         raise ScenarioError(
@@ -225,10 +227,10 @@ def _packets(plan: Plan) -> Part:
 
 
 def packets_of(plan: Plan) -> float:
-    """Return the largest number of packets of all hosts, with ACKs and replies, without retransmissions.
+    """Return an upper limit on the packets that all hosts send. ACKs and replies count, but retransmissions do not.
 
-    A TCP flow with a size sends that size. All flows of a source that have no size are assumed to fill the source's
-    narrowest link together.
+    If a TCP flow has a size, it sends exactly this size. All flows of a source that have no size are assumed to fill
+    the source's narrowest link together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)
@@ -293,7 +295,8 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""The memory per sample of fading, or per codeword, measured with examples/mobile.toml over 1,000 s."""
+"""The memory in bytes for one sample of fading or one codeword. It was measured with examples/mobile.toml over 1,000
+s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
 """The media whose timeline contains random tables. The function estimates the cost of these tables."""

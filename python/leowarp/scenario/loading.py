@@ -44,7 +44,7 @@ class Scenario:
     stations, flows : tuple of Section
         The ``[[stations]]`` and ``[[flows]]``, in the order of the file.
     hosts : dict
-        The ``[hosts.NAME.tcp]`` of each station, by name. The dict is empty if the text has no such table.
+        A dict from a station's name to its ``[hosts.NAME.tcp]``. The dict is empty if the text has no such table.
     pinned : dict
         The ``[hosts.NAME.sysctl]`` in the text of a plan, keyed by station name. The key "" holds ``[sysctl]``, the
         sysctls of the whole guest.
@@ -175,7 +175,7 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
-    """Return the nodes of the stations' access links, by index of the station. Mistakes in the list of stations are
+    """Return a dict from a station's index to the node with its access link. Mistakes in the list of stations are
     reported where the list is decoded."""
     node = document.get("stations")
     children = node.value if node is not None and isinstance(node.value, list) else []
@@ -227,7 +227,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
 
 @dataclass(frozen=True)
 class _Pinned:
-    """A table of sysctls as a section with one key, so that the decoder of sections can check it."""
+    """A section whose only key is a table of sysctls, so that the decoder of sections can check the table."""
 
     sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
 

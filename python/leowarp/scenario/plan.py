@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20,
                "obstructions": 1 << 20}  # fmt: skip
-"""The size limits, by key, of files that are read as a whole. 64 MiB hold 460,000 element sets as TLE, or 100,000 in
-JSON."""
+"""A dict from key to the maximum size in bytes of its file. These files are read as a whole. 64 MiB hold 460,000
+element sets as TLE, or 100,000 in JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
@@ -50,8 +50,8 @@ def resolve(scenario: Scenario) -> Plan:
     Raises
     ------
     ScenarioError
-        If a named file is missing, cannot be read, or has another sha256 than the plan says; also if ``[traffic]``
-        gives too many flows, no flow, or more load than an access link carries.
+        If a named file is missing, cannot be read, or has another sha256 than the plan says. Also raised if
+        ``[traffic]`` gives too many flows, no flow, or more load than an access link can carry.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
     overrides: A list of "KEY=VALUE", or a dict. Dotted keys and values, as for `load`.
     kernel: The guest kernel to use instead of the plan's kernel. It is a name on the shelf, or the path of a kernel
-        tree or binary. By naming the kernel here, the caller permits it to run.
+        tree or binary. A caller who passes this argument permits the kernel to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
         plan is complete.
     """

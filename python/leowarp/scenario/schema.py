@@ -56,7 +56,8 @@ class Plan(PlanSections):
         Returns
         -------
         Plan
-            A plan that equals this one. Equality ignores who named the code, which does not affect results
+            A plan that equals this one, but without the information who named the code. This information does not
+            affect results
                 (`guest/building/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
@@ -70,8 +71,8 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            The files of four parts in this order: the constellation that a medium follows, the medium, stations, guest.
-            The files of each part are in the order of its keys.
+            The files that the sections of the plan name. The order of the sections is: the constellation that the
+            medium follows, the medium, the stations, the guest. The files of each section are in the order of its keys.
         """
         # If the constellation is itself the medium, its files are listed once, as those of the medium.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)

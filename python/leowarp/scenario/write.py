@@ -41,7 +41,7 @@ def quoted(text: str) -> str:
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """Yield the plan's lines: media and stations, links, flows, hosts and guest, derived values."""
+    """Yield the lines of the plan's text."""
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {sections.SCHEMA_VERSION}"

@@ -19,8 +19,8 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 are missing, which does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""The data for one check of all claims: a mapping from the name of a run to its `Run`. In a study with many runs, the
-mapping has data sets instead."""
+"""The data for one check of all claims. It maps the name of a run to its `Run`. In a study with many runs, the mapping
+has data sets instead."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Outcome:
     Attributes
     ----------
     verdict : str
-        One of `Verdict`. The value "cannot be told" means that the runs lack something that the test needs.
+        One of `Verdict`. The verdict is "cannot be told" if the runs lack something that the test needs.
     measured : str
         The measured result in words, with the numbers that decided it.
     numbers : dict
@@ -59,7 +59,7 @@ class Claim:
     figure : str
         The figure of the paper to which the claim refers.
     test : str
-        The series, window and thresholds of the test.
+        The text that describes the test: its series, window and thresholds.
     runs : tuple of str
         The names of the runs or data sets that the test needs.
     evaluate : callable

@@ -84,7 +84,8 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """Write `study.toml`. For each run, the file has the scenario, the replaced scenario keys, and the plan's hash.
+    """Write `study.toml`. For each run, the file contains the scenario, the scenario keys that the study replaces, and
+    the plan's hash.
 
     key: The key of the study, such as "frederiksen2024".
     settings: The settings as in `make_runs`. A run without a directory is listed without the hash of its plan.

@@ -21,7 +21,7 @@ GROUP = "leowarp.studies"
 """The entry point group in which packages list their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""The names that the module of a study must define. `Room` describes each of them."""
+"""The module of a study must define these names. `Room` describes each of them."""
 
 
 class Room(Protocol):

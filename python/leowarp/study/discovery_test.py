@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the discovery of other packages' studies through package metadata. The tests write package metadata instead
-of installing a package."""
+"""Tests of the discovery of other packages' studies through package metadata."""
 
 import sys
 

@@ -22,7 +22,7 @@ class Making:
     folder : Path
         The directory of the study, which already exists.
     at_once : int, optional
-        The number of runs at the same time, by default the number of usable cores.
+        The number of runs that are made at the same time. By default, this is the number of usable cores.
     kernel : path, optional
         The guest kernel to use instead of the kernels that the scenarios name.
     force : bool

@@ -28,7 +28,7 @@ class DrawnFigure:
         The name of the files without extension.
     title, caption : str
     missing : str, optional
-        The reason why there are no files. None means that the files exist.
+        The reason why there are no files. None if the files exist.
     """
 
     stem: str
@@ -140,8 +140,8 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """Return the beginning of the measured result, cut at the end of a clause. A text of at most `SHORT` characters is
-    returned complete."""
+    """Return the text of a measured result, shortened to about `SHORT` characters. A longer text is cut at the end of a
+    clause."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))

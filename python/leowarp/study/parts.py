@@ -54,8 +54,9 @@ def made(
     parts: The groups in the order in which they are made.
     quick: True to make only the runs that `Part.in_quick` selects.
     scheduler: The address of a Dask scheduler, whose workers make the runs.
-    Returns rows: One row per requested run, including failed runs, by group. docs/guides/studies.md lists the columns.
-    Returns failures: The errors, by `<group>/<run id>`.
+    Returns rows: A dict from group to its rows. Each requested run has one row, even if it failed.
+        docs/guides/studies.md lists the columns.
+    Returns failures: A dict from `<group>/<run id>` to the error of the run.
     """
     rows: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}
@@ -69,8 +70,8 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
     """Return the error that explains why a data set is missing: the first failure in its groups of runs.
 
     failures: The errors with keys `<group>/<run id>`, from `made`.
-    Returns: The error, which is not raised here. If no run failed, the error says that the results are not enough to
-        build the data set.
+    Returns: The error, which is not raised here. If no run failed, the error says that the data set cannot be built
+        from the results.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -81,13 +82,13 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
 def missing(
     claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
 ) -> dict[str, LeowarpError]:
-    """Return the reasons why data sets that claims name are missing. A claim about a missing data set has the verdict
+    """Return the reason for each missing data set that a claim needs. A claim about a missing data set has the verdict
     "cannot be told", with the reason.
 
     claim_frames: A dict from data set to the groups of runs from which it is built. Claims name these data sets.
     frames: The data sets that exist.
     failures: The failures from `made`.
-    Returns: The error for each missing data set, by the data set's name.
+    Returns: A dict from the name of each missing data set to its error.
     """
     return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
 
@@ -95,8 +96,8 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make the runs of one group, and return its rows and its failures by `<group>/<run id>`. Runs that failed at an
-    earlier start are repeated."""
+    """Make the runs of one group. Return the group's rows, and a dict from `<group>/<run id>` to the error of a failed
+    run. Runs that failed at an earlier start are repeated."""
     folder = making.folder / part.name
     # With `force`, the group's directory is deleted, because all of its rows form one data set.
     if making.force and folder.exists():
@@ -172,7 +173,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
     """Return a text about the cost of the runs, for the terminal. The text has the processor time of guest and host,
     and the real time of all starts.
 
-    The real time may be shorter than the processor time, because runs are made in parallel.
+    Runs are made in parallel, so the real time may be shorter than the processor time.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())

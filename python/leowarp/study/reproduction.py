@@ -36,8 +36,8 @@ class Reproduction:
         The rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause,
             samples.
     failures : dict of name to LeowarpError
-        The errors of runs that could not be made, by name. Claims that need a failed run have the verdict "cannot be
-        told".
+        The error of each run that could not be made. The key is the name of the run. Claims that need a failed run have
+        the verdict "cannot be told".
     cost : str
         The measured cost of the runs, as text. The text is "" if the cost is only in the manifest of each run.
     left_out : list of str
@@ -70,7 +70,7 @@ def reproduce(
         `reproductions/<key>-<name of the recording>`.
     samples : int, optional
         For `frederiksen2024`: the number of conditions under which claims are checked, by default all 9. A condition is
-        a combination of TCP stack, links, times and skies. The conditions are counted from the first.
+        a combination of TCP stack, links, times and skies. A smaller number selects the first conditions of the list.
     duration : str, optional
         For `frederiksen2024`: the length of every run, instead of the study's own, for example "60 s". With another
             length, the result is only a trial and not a reproduction.
@@ -79,7 +79,7 @@ def reproduce(
             `torres2020`: every eighth jitter,
         and 3 seeds (the full study has 62 jitters and 30 seeds). `huston2024`: 3 of 20 seeds, and every 24th capacity
         test. `tauran2018`: 2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of
-        132 runs. A later full reproduction keeps the runs of the quick one, except for `frederiksen2024`.
+        132 runs. A later full reproduction uses the runs of the quick one again, except for `frederiksen2024`.
     fetch : bool, optional
         For `programs`: True to build missing QUIC stacks, whose sources are downloaded from package registries.
     path, capacity : path, optional

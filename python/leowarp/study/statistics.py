@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute medians over seeds, with confidence intervals that do not assume a distribution.
 
-An interval reaches from one order statistic of the values to another. For any distribution, a sum of binomial
-probabilities gives the probability that the interval contains the true median (H. A. David and H. N. Nagaraja, Order
-Statistics, 3rd edition, section 7.1).
-A normal distribution cannot be assumed, because the capacity limits goodput and makes its distribution asymmetric.
+The ends of an interval are two of the sorted values. For any distribution, a sum of binomial probabilities gives the
+probability that the interval contains the true median (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition,
+section 7.1). A normal distribution cannot be assumed, because the capacity limits goodput and makes its distribution
+asymmetric.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "va
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Return the median ratio of two variants over seeds. Two runs with the same seed have the same path.
+    """Return the median over seeds of the ratio between two variants. Two runs with the same seed have the same path.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median

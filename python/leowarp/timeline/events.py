@@ -58,8 +58,8 @@ class LinkKind:
     kind: isl, gsl or wire.
     rate_bps: The rate in both directions. None means no rate limit.
     limit_pkts, limit_bytes: The maximum number of waiting packets or bytes per direction.
-    has_own_rate: False if other events set the rate, or if no event sets it. A measured link takes its rate from a
-        table, and a wire has no rate.
+    has_own_rate: False if other events set the rate, or if no event sets it. For example, the rate of a measured link
+        is in a table, and a wire has no rate.
     limit_counts_flying: True if the link's limit includes packets in the delay line, as netem's limit does. The plan's
         limit counts only waiting packets.
     full_packet_bytes: The IP length of a full packet, which converts the delay line to a number of packets.
@@ -92,7 +92,8 @@ class LinkKind:
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
         """Return a link with a queue, from a section of the plan. Its rate and loss are the same in both directions.
 
-        `kind` is isl or gsl. `on_down` is drain (packets in the queue and in flight still arrive) or drop.
+        `kind` is isl or gsl. `on_down` is drain or drop. With drain, packets in the queue and in flight still arrive
+        after the link goes down.
         """
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
@@ -123,7 +124,7 @@ class LinkKind:
     def ideal(plan: Plan, kind: str, on_down: str = "drain", overhead_bytes: int = 0) -> LinkKind:
         """Return a link without rate, delay, limit or loss.
 
-        The link is used for wires between hosts and stations, and where a medium models no link.
+        The link is used for wires between hosts and stations, and for other links that a medium does not model.
         """
         return LinkKind(
             kind=kind,
@@ -138,7 +139,7 @@ class LinkKind:
         """Return netem's limit in packets. It is Q + ceil(D R/packet). With this limit, `limit_pkts` packets can wait
         while the delay line is full.
 
-        Without a rate no packet ever waits, so the link gets no limit.
+        If the link has no rate, no packet ever waits, so the result is None.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
         ...                 limit_counts_flying=True)
@@ -166,7 +167,7 @@ class _Bulk:
 
 
 class Events:
-    """The events of a timeline under construction.
+    """Collects the events of a timeline.
 
     Events that may number millions (`delays`, `capacity`, `channel`) are stored and sorted as columns.
 
@@ -208,11 +209,11 @@ class Events:
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
-        """Raise netem's limits by the number of packets in the delay line. `longest_ns` has each link's longest delay
-        in the run.
+        """Raise netem's limits by the number of packets in the delay line. `longest_ns` maps each link to its longest
+        delay in the run.
 
-        `rate_bps` is the highest rate of the links in `longest_ns` if their rate changes. None means each link's own
-        rate.
+        If the rate of the links in `longest_ns` changes, `rate_bps` is their highest rate. None means that each link's
+        own rate is used.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):
@@ -292,8 +293,8 @@ class Events:
         limit_pkts: int | None = None,
         limit_bytes: int | None = None,
     ) -> None:
-        """Set the queueing discipline before the serialiser of direction a>b. Without this event, the discipline is a
-        fifo with the link's limits.
+        """Set the queueing discipline of direction a>b. It holds the packets that wait to be serialised. Without this
+        event, the discipline is a fifo with the link's limits.
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
         ecn: Whether the discipline marks ECN-capable packets instead of dropping them.
@@ -345,8 +346,8 @@ class Events:
     def table(self, metadata: TimelineMetadata) -> pa.Table:
         """Return all events that were added, in the order of a timeline.
 
-        Returns: The columns of `timeline.schema`. Rows are sorted by time, within an instant by rank (`_ORDER`), and
-            within a rank by order of addition.
+        Returns: The columns of `timeline.schema`. Rows are sorted by time. Rows of the same time are sorted by rank
+            (`_ORDER`), and rows of the same rank are in the order in which they were added.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         # Events that were added as rows come before events that were added as columns. Events with equal time and rank

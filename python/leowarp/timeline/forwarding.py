@@ -10,7 +10,7 @@ from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
 _Entry = tuple[int, int, int | None]
-"""A forwarding entry: the node, the destination host, and the path id. The path id is None unless packets keep their
+"""A forwarding entry: the node, the destination host, and the path id. The path id is None if packets do not keep their
 initial path."""
 
 

@@ -86,8 +86,8 @@ def named_table(name: str) -> JitterTable:
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values scaled to mean 0 and standard deviation 1. The division is by n, because all values are equally
-    likely.
+    """Return the values scaled to mean 0 and standard deviation 1. The variance is divided by n instead of n - 1,
+    because all values are equally likely.
 
     If all values are equal, the result is nan. `jittered.timeline` rejects equal values before it calls this function.
     """

@@ -22,8 +22,8 @@ MEAN_NS, SIGMA_NS = 100_000_000, 1_247_500
 
 
 def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_NS) -> np.ndarray:
-    """Return every delay that netem can produce, repeated in proportion to its probability (`tabledist`, with C's
-    division towards 0)."""
+    """Return every delay that netem can produce. A delay is repeated in proportion to its probability. The formula is
+    that of netem's `tabledist`, with C's division towards 0."""
     jitter_ns = round(sigma_ns * table.multiplier)
     if not len(table.values):
         return np.arange(2 * jitter_ns) + mean_ns - jitter_ns

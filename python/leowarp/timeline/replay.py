@@ -26,9 +26,9 @@ class Replay:
         tables.
     queue: The queue of each direction, as the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
         `limit_bytes`.
-    next_hop: The next hop by (node, destination host, path id). The path id is None, except if packets keep the path on
-        which they started.
-    path_id: The path on which packets leave, by (source host, destination host). None means no path.
+    next_hop: A dict from (node, destination host, path id) to the next hop. The path id is None, except if packets keep
+        the path on which they started.
+    path_id: A dict from (source host, destination host) to the path on which packets leave. None means no path.
     """
 
     by_path: bool = False

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenario key `network.delay_rounding`, for delays that are inputs and are not computed from geometry."""
+"""Rounds delays as the scenario key `network.delay_rounding` says. Only delays that are inputs are rounded, not delays
+computed from geometry."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time during which the routing tables contradict each other, because nodes switch one by one."""
+"""Computes for how long the routing tables contradict each other, because nodes switch one by one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """Return the total time during which packets would loop, or would reach a node without a route. The result depends
-    only on the routing entries, and not on where packets are.
+    """Return the total time during which packets would loop, or would reach a node without a route. Only the routing
+    entries are considered, not the positions of real packets.
 
     table: A timeline's table.
     Returns: `circle_ns` is the time in which packets would loop, and `no_entry_ns` the time in which a node has no
-        route. Both are sums over all ordered pairs that have a path. The two sums are 0 if all nodes of a path switch
-        at the same instant.
+        route. Both are sums over all ordered pairs that have a path. If all nodes of a path switch at the same instant,
+        both sums are 0.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")

@@ -2,9 +2,9 @@
 """The records of a run: tables with fixed types in `30-trace/`, one Parquet file per table.
 
 `schema` defines the columns, `records` reads the guest's files, `convert` turns a whole output directory into tables,
-and `words` replaces numbers by words. `captures` computes the table `packets` from captures of other programs, and
-`manifest` records with which versions and at what cost a run was executed. This package never imports the guest, so the
-check of a run does not depend on the code that executed it.
+and `words` replaces numbers by words. `captures` computes the table `packets` from captures of other programs.
+`manifest` records the versions that executed a run, and its cost. This package never imports the guest, so the check of
+a run does not depend on the code that executed it.
 
     table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
 """

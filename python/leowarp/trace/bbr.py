@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mode of BBR (STARTUP, DRAIN, PROBE_BW or PROBE_RTT). The kernel does not report the mode, so it is derived from
-the gains that the kernel reports (TCP_CC_INFO, struct tcp_bbr_info).
+"""Derives the mode of BBR (STARTUP, DRAIN, PROBE_BW or PROBE_RTT). The kernel does not report the mode, so it is
+derived from the gains that the kernel reports (TCP_CC_INFO, struct tcp_bbr_info).
 
-In each mode, BBR sets different gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so pacing gain and window
-gain together determine the mode. BBR sets the gains with each ACK. A mode may also end without an ACK. For example,
-PROBE_RTT ends when an idle sender sends again. After a mode has ended without an ACK, the gains show the old mode until
-the next ACK.
+BBR sets other gains in each mode (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12). The mode therefore follows
+from pacing gain and window gain. BBR sets the gains with each ACK. A mode may also end without an ACK. For example,
+PROBE_RTT ends when an idle sender sends again. Until the next ACK, the gains then still show the old mode.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ def packets_from_captures(
     source, destination: The capture at the host that opens the connections, and the capture at the host that accepts
         them. Offloads must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the
         two captures contain different segments.
-    clock_offset_ns: The offset that converts the destination's times to the source's clock, by addition. The captures
-        cannot show the offset, because they give only the sum of the two one-way delays.
-    start_ns: The time on the source's clock that becomes 0. The default is the time of the first segment of a
+    clock_offset_ns: The offset that is added to the destination's times to convert them to the source's clock. The
+        offset cannot be computed from the captures, because they give only the sum of the two one-way delays.
+    start_ns: The time on the source's clock that becomes 0. By default, this is the time of the first segment of any
         connection.
     Returns: A table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
         captures do not contain these values. If a packet seems to arrive before it was sent, the offset is wrong, and
@@ -129,8 +129,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     """Return each sent segment with its sending time and its arrival time. The arrival time is None if the segment did
     not arrive. The arrival is the first unused segment with the same bytes, at or after the sending time.
 
-    Raises TraceError if segments arrived before they were sent, or if there are over 20 segments and more than half of
-    them are missing at the other end.
+    Raises TraceError if segments arrived before they were sent, or if more than half of the segments never arrived. The
+    second check needs more than 20 segments.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -232,8 +232,8 @@ def _judge_order(rows: list[_Packet]) -> None:
 
 @dataclass
 class _Unwrapped:
-    """A converter from sequence numbers modulo 2^32 to bytes from the start of the stream. Successive results differ by
-    at most 2^31."""
+    """A converter from 32-bit sequence numbers to offsets from the start of the stream, in bytes. Successive results
+    differ by at most 2^31."""
 
     base: int | None
     last: int = 0

@@ -35,8 +35,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
     target: The directory `30-trace/` of a run, which is created if it does not exist.
     setup: The guest's `in/setup.json`. The file names the hosts, flows and link directions for the tables' metadata.
-        The file's key `observe` says what the guest records. A table that was not observed is not written: an empty
-        table would mean that nothing happened.
+        The file's key `observe` says what the guest records. If a table was not observed, it is not written, because an
+        empty table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """
@@ -62,10 +62,10 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
-    """Return the tables of a guest's output directory by name, with the content that `convert` would write. No file is
-    written.
+    """Return a dict from table name to table, for a guest's output directory. The tables are those that `convert` would
+    write, but no file is written.
 
-    The function suits many small runs of which only the summary is needed:
+    Use this function for many small runs if only their summaries are needed:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
@@ -212,8 +212,8 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """Return the kind of a column's values: number, text, a list of numbers or texts, or otherwise Arrow's name of the
-    type."""
+    """Return the kind of a column's values. It is number, text, or a list of numbers or texts. For any other type, it
+    is Arrow's name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     # Integers and floats of all widths are one kind, because an older version may have written another width.
@@ -258,9 +258,9 @@ def _setup(path: Path) -> dict[str, Any]:
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     """Return the names of directions, hosts and flows, from the guest's input.
 
-    Returns: dict with `directions`: [sender, receiver, kind of link], two entries per link, in the order of the
-        kernel's numbers. `hosts`: the names in the order of host numbers. `flows`: the kind, source, destination and
-        congestion control of each flow.
+    Returns: A dict. `directions`: [sender, receiver, kind of link] for both directions of each link, in the order of
+        the kernel's numbers. `hosts`: the names in the order of host numbers. `flows`: the kind, source, destination
+        and congestion control of each flow.
     """
     try:
         nodes = [node["name"] for node in given["nodes"]]
@@ -287,7 +287,7 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     """Return the agent's records about programs: how each program ended, and its connections. Each connection is a
-    flow. The numbers of these flows follow the planned flows."""
+    flow. Their flow numbers come after those of the planned flows."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]

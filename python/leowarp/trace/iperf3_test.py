@@ -19,7 +19,8 @@ UDP = TCP | {"sum": {"jitter_ms": 0.25, "lost_packets": 4, "packets": 90}}
 
 
 def row_of(folder, said):
-    """Return the only row of the table `measures` from this standard output of a client, or None without a table."""
+    """Read the standard output `said` of a client. Return the only row of the table `measures`, or None if there is no
+    table."""
     client = folder / "programs" / "1" / "client"
     client.mkdir(parents=True)
     (client / "stdout").write_text(said if isinstance(said, str) else json.dumps(said, indent="\t"))

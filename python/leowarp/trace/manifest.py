@@ -38,7 +38,8 @@ def write_manifest(
     """Write the `manifest.json` of a run directory.
 
     directory: The run directory. The manifest lists the sha256 of each file, except for itself and the mark INCOMPLETE.
-    kernel, agent: The source, version, config and hashes of the guest's kernel and agent, from the package `guest`.
+    kernel, agent: The descriptions of the guest's kernel and agent, as the package `guest` returns them. They have the
+        source, version, config and hashes.
     warnings: All points to check before a reader trusts the results. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
@@ -89,8 +90,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Write the manifest with the new hashes of the written files. The manifest also names the version of leowarp that
-    wrote these files, if another version made the run."""
+    """Write the manifest with the new hashes of the written files. If another version of leowarp made the run, the
+    manifest also names the version that wrote these files."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {
@@ -124,8 +125,8 @@ def maker() -> dict[str, Any]:
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """Return the software that computed a run or one of its files, in the form of `maker`. A value that the manifest
-    lacks is None.
+    """Return the software that made a run or one of its files, in the form of `maker`. A value that the manifest lacks
+    is None.
 
     content: A manifest, or an entry of its list `later`.
     """
@@ -134,7 +135,8 @@ def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, A
 
 
 def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
-    """Return whether the leowarp in use computed a run, or its file `name`. The versions of libraries are ignored."""
+    """Return whether a run, or its file `name`, was computed by the same leowarp that is in use now. The versions of
+    libraries are ignored."""
     made, here = maker_of(content, name), maker()
     return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
@@ -145,8 +147,8 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def _listed(directory: Path) -> list[str]:
-    """Return the names of the files that a manifest lists. The mark INCOMPLETE, the guest's working files, and
-    incomplete files are not listed.
+    """Return the names of the files that a manifest lists. The file INCOMPLETE, the guest's working files, and
+    incomplete files are left out.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]

@@ -38,10 +38,10 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "stall": (),
     "frame": ("number",),
 }
-"""The kinds that metrics use, each with the required fields of a line besides `kind` and `start_ns`."""
+"""The kinds of lines that metrics use. Each is listed with its required fields besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""The accepted time after the run's end, because programs are ended some ms after the run."""
+"""A measure may have a time up to this long after the run's end, because programs are ended some ms after it."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")

@@ -21,7 +21,8 @@ def program_logs(directory: Path) -> dict[str, list[str]]:
 
     The first line identifies a TLS key log, whatever the name of the file. The suffix of the name identifies a qlog.
 
-    Returns: The sorted names relative to the directory, under the keys `tls_keys` and `qlog`, which always exist.
+    Returns: A dict with the keys `tls_keys` and `qlog`. The values are sorted lists of file names relative to the
+        directory.
     """
     files = sorted(path for path in (directory / PROGRAMS).rglob("*") if path.is_file() and not path.is_symlink())
     kinds = {

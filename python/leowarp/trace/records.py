@@ -146,8 +146,8 @@ def write_parquet(
 ) -> int:
     """Write a record file as Parquet, and return the number of rows.
 
-    Equal records and metadata give an identical file, because the writer's options are fixed and no time is written.
-    Only one row group is in memory at a time.
+    If the records and metadata are equal, the files are identical, because the writer's options are fixed and no time
+    is written. Only one row group is in memory at a time.
 
     target: The file to write. The write is atomic: a file with the suffix `.partial` in the same directory is renamed
         at the end.
@@ -167,10 +167,10 @@ def write_parquet(
 
 
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
-    """Return the table that a header names, the dtype of its records, and the columns outside the schema.
+    """Return the table that a header names, the dtype of its records, and its columns that the schema does not have.
 
-    Columns may have any order and integer width. A unit that differs from the schema's unit is an error, because
-    readers would misread the numbers (design/interfaces.md, section 5).
+    Columns may have any order and integer width. The units must be those of the schema, because readers would misread
+    the numbers otherwise (design/interfaces.md, section 5).
 
     Raises TraceError if a field has no name, occurs twice or is missing. Also raised if its type or unit is not the
     schema's. The fields must add up to the length of a record.
@@ -288,7 +288,7 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def _is_position(column: Column) -> bool:
-    """Return whether a column contains instants or byte positions, which rarely repeat."""
+    """Return whether a column contains instants or byte positions. Their values rarely repeat."""
     return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 

@@ -36,7 +36,7 @@ def read_in_words(
     categories: Whether enumerations are dictionaries of all words in the order of their numbers, as in data frames.
         Otherwise, enumerations are strings, which Arrow can sort.
     Raises TraceError: The errors of `trace.read`.
-    Raises ScenarioError if the value of a filter is not a word of its column, or the filter does not fit the table.
+    Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
@@ -81,7 +81,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
     table: The result of `trace.read`, with all or some of its columns.
     categories: The same as for `read_in_words`. Hosts and nodes are always strings.
-    Returns: The table. A number of a newer version that has no word becomes a text of its digits.
+    Returns: The table. If a newer version wrote a number for which there is no word, the number is returned as text.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():
@@ -113,8 +113,8 @@ def _worded(numbers: pa.ChunkedArray, words: Mapping[int, str]) -> pa.Dictionary
 
 
 def _conditions(filters: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield the column, operator and value of each condition, from a list of conditions or a list of lists of
-    conditions."""
+    """Yield the column, operator and value of each condition. The argument is a list of conditions, or a list of such
+    lists."""
     for each in filters or ():
         if isinstance(each, list):
             yield from each

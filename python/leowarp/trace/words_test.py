@@ -14,8 +14,8 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """Return a trace table with two rows. A value is 0, or the nearest value that the column allows. `columns` gives
-    values for some columns."""
+    """Return a trace table with two rows. `columns` has the values of some columns. All other values are 0, or missing
+    if the column is not of integers."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}
     values = [pa.array(columns.get(field.name, zero[field.name])).cast(field.type) for field in schema]

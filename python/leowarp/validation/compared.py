@@ -42,10 +42,10 @@ _MISSING = {
 class Row:
     """A quantity of a recording, compared with the same quantity in the guest.
 
-    count: The number of samples in the recording's second half, with which everything else is compared.
+    count: The number of samples in the recording's second half. The guest's samples are compared with this half.
     quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium. The quantiles are
         empty if there are no samples.
-    distances: The Kolmogorov-Smirnov distance of each medium from the second half.
+    distances: The Kolmogorov-Smirnov distance between each medium and the recording's second half.
     floor: The Kolmogorov-Smirnov distance between the first and the second half of the recording. The profile was
         fitted to the first half.
     noise: The distance that chance alone exceeds in 5 of 100 cases, if both sample sets come from one distribution.
@@ -110,8 +110,8 @@ def validate(
 ) -> list[Validated | Skipped]:
     """Compare the second halves of recordings with the same measurement in the guest.
 
-    The measurement is repeated over a replay of the second half, the profile fitted to the first half, and the default
-    profile.
+    The measurement is repeated over three paths: a replay of the second half, the profile fitted to the first half, and
+    the default profile.
 
     recordings: The files, or the names of public recordings in `PUBLIC`.
     folder: The folder for the results. Each recording gets a subfolder with scenarios and runs.
@@ -119,7 +119,8 @@ def validate(
     columns: The columns of files without a header.
     received: If true, the times in files without a header are the times at which replies arrived.
     interval_ns: The interval between the lines of files that do not contain times.
-    profile: The profile with which files are compared. Each public recording names its own profile.
+    profile: The profile with which files are compared. Public recordings are compared with the profile that each
+        recording names.
     longest_ns: The maximum duration of each simulated run. The default is the duration of the recording.
     tell: The function that is called with a line of text before each step.
     Returns: The comparisons in the order of `recordings`. A missing or unusable recording becomes `Skipped`, with the

@@ -80,9 +80,9 @@ def samples_of(
     measurement: Measurement, medium: tuple[str, str, str], name: str, folder: Path, *, schedule: Schedule | None,
     duration_ns: int, seed: int,
 ) -> Samples:  # fmt: skip
-    """Run the measurement over a medium, and return its result.
+    """Repeat the measurement in a guest with the given medium, and return the samples.
 
-    schedule: The schedule of the recording, which also applies to a replay. A profile has its own schedule.
+    schedule: The schedule of the recording. It is used for a replay, but not for a profile, which has its own schedule.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -115,8 +115,8 @@ def _interval_ns(recorded: Series) -> int:
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """Return, for each probe of the recording, the guest's ping with the nearest sending time. Both series have the
-    same gaps."""
+    """Return, for each probe of the recording, the guest's ping with the nearest sending time. The result has the same
+    gaps as the recording."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))

@@ -29,7 +29,7 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
 
     schedule: The schedule of the path's reconfigurations. Without a schedule, there are no samples of steps or of
         delays above a slot's minimum.
-    Returns: The samples by name of the quantity, in its unit (see the names at the top of this module).
+    Returns: A dict from the name of a quantity to its samples. The name contains the unit (see the top of this module).
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
     found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}

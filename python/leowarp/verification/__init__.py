@@ -3,5 +3,5 @@
 
 `files` compares every file with the manifest. `second_run` runs a plan again and compares the two runs. `stages` lists
 what is compared. `samples` repeats some runs of a study and compares them with the stored results. The package does not
-import these modules, because comparing hashes needs no guest.
+import these modules, so that comparing hashes does not import the guest.
 """

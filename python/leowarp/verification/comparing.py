@@ -174,7 +174,8 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
 
 
 def _differing(stored: Any, made: Any) -> list[str]:
-    """Return sentences about the values that differ between two JSON documents, each named by its dotted key."""
+    """Return a sentence for each value that differs between two JSON documents. The sentence names the dotted key of
+    the value."""
     first, again = dict(_leaves(stored)), dict(_leaves(made))
     keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
     return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
@@ -200,6 +201,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """Return the first `MOST_DIFFERENCES` differences, and a note if there are more."""
+    """Shorten a list to the first `MOST_DIFFERENCES` differences. If there are more, the list ends with a note."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

@@ -48,8 +48,8 @@ class Files:
 
     @property
     def why_not_rerun(self) -> str | None:
-        """The reason why no second run is made: the plan or an input has changed since the run. None means that a
-        second run is possible."""
+        """The reason why the run cannot be repeated: its plan or an input has changed since the run. None means that it
+        can be repeated."""
         for name, verdict in self.wrong.items():
             # A new file beside a plan has no effect, because the plan uses only files whose sha256 it contains.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:

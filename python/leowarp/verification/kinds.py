@@ -12,7 +12,8 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"
-"""The files that identify a study (`plans.parquet`) and a reproduction (`claims.json`) without a manifest."""
+"""If a directory has no manifest, these files identify it as a study (`plans.parquet`) or a reproduction
+(`claims.json`)."""
 
 
 def kind_of(path: Path) -> str:

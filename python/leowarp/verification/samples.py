@@ -88,8 +88,8 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """Return the verdict on the copy of a run's metrics in the results of its reproduction. Without a copy, the list is
-    empty."""
+    """A reproduction's results contain copies of its runs' metrics. Return the verdict on the copy of one run, or an
+    empty list without a copy."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []

@@ -59,7 +59,7 @@ def run(plan, set_, out, **options):
 
 
 def found_of(path, tmp_path, count=12, seed=1):
-    """Return the first difference of each run of a sample by the run's name, or None."""
+    """Return a dict from the name of each run of a sample to the first difference that its second run has, or None."""
     found = {}
     for candidate in samples.chosen(path, count, seed):
         scratch = Path(tempfile.mkdtemp(dir=tmp_path))

@@ -26,7 +26,7 @@ class SecondRun:
     """The findings of a comparison with a second run.
 
     stages: The findings in the order of the stages. If neither run has files of a stage, the stage is left out.
-    origin: dict of str to (then, now). The entries of the two manifests about software and machine, if they differ.
+    origin: dict of str to (then, now). The entries about software and machine that differ between the two manifests.
     cures: The findings about the tables of cures, which are computed again without the guest. It is empty if the plan
         has no cures, or if the traces differ.
     """
@@ -70,7 +70,7 @@ def second_run_of(
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
     """Return the findings for each compared stage. A stage is left out if neither run has files of it.
 
-    first, again: A run, and a second run of its plan that has no report.
+    first, again: A run, and a second run of the same plan. The second run has no report.
     scratch: The empty directory in which pages are drawn again.
     """
     pair = Pair(first, again, scratch)
@@ -90,8 +90,8 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the differing entries of two manifests about software and machine: kernel, agent, leowarp, libraries,
-    processor.
+    """Return the entries about software and machine that differ between two manifests: kernel, agent, leowarp,
+    libraries, processor.
 
     Returns: dict of str to (then, now). The keys are the dotted names of the entries.
     """

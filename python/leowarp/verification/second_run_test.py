@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of a run with its second run. Forged data are found even if the manifest was changed to match."""
+"""Tests the comparison of a run with its second run. Forged data must be found even if the manifest matches them."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ HASHED = [stage for stage in COMPARED if not stage.has(layout.MANIFEST)]
 
 @pytest.fixture
 def plain(run):
-    """A run whose report is deleted, because drawing it again takes seconds."""
+    """A run without a report. Drawing the report again would take seconds."""
     shutil.rmtree(run / layout.REPORT)
     manifest = json.loads((run / layout.MANIFEST).read_text())
     files = {name: digest for name, digest in manifest["files"].items() if not name.startswith(layout.REPORT)}

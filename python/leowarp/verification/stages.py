@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparisons that `leowarp verify` makes with a second run, and the parts that it does not compare, with reasons.
+"""The table of what `leowarp verify` compares with a second run. For parts that it does not compare, the table gives
+the reason.
 
 `leowarp verify` follows and prints the table. docs/reference/verify.md is generated from this module.
 """
@@ -40,7 +41,8 @@ class Stage:
     compare: A function `compare(pair, names)` that returns the verdict on each file. None means that the files are
         compared only with the manifest.
     why: The reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference is only reported when another version of leowarp made the file.
+    is_of_version: True if a difference does not count as an error when another version of leowarp made the file. It is
+        then only reported.
     is_repeatable: True if every run of the plan must give the same files.
     is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the traces differ.
     """
@@ -101,8 +103,8 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. Of several stages that differ, the first one contains the cause, because later stages are
-computed from it."""
+"""The stages in order. If several stages differ, the cause is in the first one, because later stages are computed from
+it."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
 """The stages from which later stages are computed."""
@@ -124,7 +126,7 @@ def stage_of(name: str) -> Stage | None:
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Return the parts of a run or a study that are not compared or only reported, each with the reason."""
+    """Return the parts of a run or a study that are not compared, or are only reported. Each part has the reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

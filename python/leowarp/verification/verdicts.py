@@ -70,8 +70,8 @@ def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Return the stages without a definite verdict. Their files may differ between runs, or another version of leowarp
-    made the files."""
+    """Return the stages whose verdict is not definite. Their files may differ between runs, or another version of
+    leowarp made the files."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

@@ -4,8 +4,8 @@
 The text is base64 of zlib data (RFC 1950), which every browser can decompress with `DecompressionStream("deflate")`.
 The decompressed data are: the length of the header (uint32, little endian), the header (JSON, UTF-8), and all arrays
 one after another. The header's key `arrays` has the type and the number of values of each array. Elsewhere in the
-header, `{"$": i}` stands for array i. Each array contains the first bytes of all values, and after them all second
-bytes, and so on. This order halves the compressed size.
+header, `{"$": i}` stands for array i. Each array contains the first bytes of all values, then all second bytes, and so
+on. With this order of bytes, the compressed size is half as large.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Arrays:
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
-        """Add integers that fit into int16, such as the coordinates of positions, as a flat array.
+        """Add integers as a flat array of int16, for example coordinates.
 
         The caller must make sure that they fit.
         """
@@ -110,7 +110,8 @@ class Arrays:
 
 
 def compressed_bytes(values: np.ndarray) -> int:
-    """Return the approximate size of an int32 array in the page in bytes, after compression, as base64.
+    """Return how many bytes an int32 array takes in the page, approximately. The array is compressed and encoded as
+    base64.
 
     The size of the header is not included. The result does not consider that equal arrays are stored only once.
 

@@ -53,13 +53,13 @@ def title(runs: Sequence[Run]) -> str:
 
 
 def clipped(text: object) -> str:
-    """Return a text as one line of limited length without control characters. Anyone may have written the text."""
+    """Return a text as one line of limited length without control characters. The author of the text is not trusted."""
     line = one_line(str(text))
     return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
 
 
 def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """Return all data of one run for the page. The keys are the names that the code in `web/` uses."""
+    """Return all data of one run for the page. The keys must be the names that the code in `web/` reads."""
     plan, manifest = run.observed_plan, run.manifest
     # The sky is made first, because it gives satellites and stations their numbers, which all other parts use.
     sky = sky_of(plan, run.end_ns, arrays)

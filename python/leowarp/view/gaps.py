@@ -20,8 +20,8 @@ from leowarp.view.container import Arrays
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""The two ends of a link, and the begin and end of its gap in ns. If a dish holds packets, both ends are the name of
-the dish's station."""
+"""The two ends of a link, and the begin and end of its gap in ns. For a hold of a dish, both ends are the name of its
+station."""
 
 
 def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
@@ -86,7 +86,7 @@ def _without_capacity(run: Run) -> list[Gap]:
 
 
 def _still_old(run: Run) -> list[Gap]:
-    """Return the gaps of new ground links while packets still take the old path (`ground.in_gap = "old"`)."""
+    """Return the gaps of new ground links if packets take the old path during a gap (`ground.in_gap = "old"`)."""
     if run.plan.ground.in_gap != "old" or not run.plan.ground.handover_gap_ns:
         return []
     (t_ns,) = rows_of_event(run.tables.timeline, "route", "t_ns")

@@ -13,8 +13,8 @@ from leowarp.results.run import Run
 from leowarp.view.container import Arrays
 
 STEP_NS = 1_000_000_000
-"""The length of a step, in ns. A packet counts in the step of its sending, so a step should be long compared with a
-travel time of about 0.1 s."""
+"""The length of a step, in ns. A packet is counted in the step in which it was sent. A step should therefore be much
+longer than a packet's travel time of about 0.1 s."""
 
 MOST_ROWS = 100_000
 """The maximum number of rows of all directions and steps together. If a run needs more rows, its steps become
@@ -29,10 +29,10 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     Returns: The `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
         each direction in `directions`. Each row has `steps`, `busy_permille`, `queue_pkts` and `dropped_pkts`.
         `busy_permille` is missing if there is no rate limit or it was not recorded. `queue_pkts` is missing if it was
-        not sampled. `steps` of a direction's first row is the number of the row's step. In each further row, it is the
-        number of steps since the previous row. If all values of a step are 0, the step has no row. `run` has values for
-        the whole run, as in `Run.links`, one per direction in `run.directions`: `busy_permille` (of the time on a
-        path), `queue_pkts`, `dropped_pkts`.
+        not sampled. In the first row of a direction, `steps` is the number of the row's step. In each further row, it
+        is the number of steps since the previous row. If all values of a step are 0, the step has no row. `run` has
+        values for the whole run, as in `Run.links`, one per direction in `run.directions`: `busy_permille` (of the time
+        on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:
@@ -67,7 +67,7 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Return the load of each direction over the run's whole duration, from counters of all packets."""
+    """Return the load of each direction over the whole run. The load follows from counters of all packets."""
     links = run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

@@ -19,8 +19,8 @@ from leowarp.view.container import MISSING, Arrays, compressed_bytes
 
 BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
-"""The pairs of times before and after a change, in s. The page shows the first pair whose packets fit `budget_bytes`
-(see `packets_of`)."""
+"""Each pair contains a time before and a time after a change, in s. The page shows the first pair whose packets fit
+`budget_bytes` (see `packets_of`)."""
 IN_WINDOW = 1
 """The bit of `stored_because` for a packet that was sent while all packets were stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
@@ -113,8 +113,8 @@ def _within(
     Packets that were sent before a span and arrive within it are not included. The interval begins later than its span,
     by the largest delay. At this time, all packets sent before the span have arrived.
 
-    rows, sent_ns: int arrays of shape (n,). The selectable rows of `packets`, sorted by sending time, and their sending
-        times.
+    rows, sent_ns: int arrays of shape (n,). The rows of `packets` that may be selected, sorted by sending time, and the
+        sending time of each row.
     begins, ends: The begins and ends of the spans, which are in ascending order and do not overlap.
     """
     spans = [slice(*span) for span in zip(*np.searchsorted(sent_ns, [begins, ends]).tolist(), strict=True)]

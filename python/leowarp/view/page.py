@@ -37,8 +37,8 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 def page(runs: Sequence[Run | Path | str]) -> str:
     """Return the page about `runs`, as HTML.
 
-    The page's content security policy forbids requests, and all scripts except leowarp's own, so texts in a plan cannot
-    run code.
+    The page's content security policy forbids requests, and all scripts except leowarp's own. Texts in a plan therefore
+    cannot run code.
 
     Returns: The HTML with script, style and data.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time series of a page: values of each flow on a common time grid, and queues and drops of links."""
+"""The time series of a page. They are the values of each flow on a common time grid, and the queues and drops of
+links."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ MOST_DROPS = 200_000
 
 
 def step_ns_of(run: Run) -> int:
-    """Return the step of the time grid in ns, a multiple of 50 ms, the length of the trace's bins."""
+    """Return the step of the time grid in ns. It is a multiple of 50 ms, the length of the trace's bins."""
     # The number of steps is limited so that all flows, with at most 8 rows each (`flow_rows`), have at most
     # `MOST_VALUES` values.
     steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(run.observed_plan.flows), 1)))
@@ -39,10 +40,10 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
     every flow, there are also series of late, lost and retransmitted packets.
 
     Returns: The reference to the array of each series in the container. An array has one value per step of the grid. A
-        TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),
+        TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing if there is no sample),
         `bbr_mode` (a key of `BBR_MODES`, only for BBR) and `queue_pkts` (packets in the queues of the path). Every flow
-        has `late_pkts`, `lost_pkts`, `again_pkts` (data packets, counted when they were sent). If the run did not
-        record a series, it is left out.
+        has `late_pkts`, `lost_pkts` and `again_pkts`, which count data packets in the step in which they were sent. If
+        the run did not record a series, it is left out.
     """
     grid_ns = np.arange(0, run.end_ns, step_ns, dtype="int64")
     flow, tables = run.observed_plan.flows[number], run.tables
@@ -73,12 +74,12 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
 
 
 def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Return the probes of a ping or UDP flow: sending times, and one-way or round-trip times (missing for lost
-    probes).
+    """Return the probes of a ping or UDP flow. Each has a sending time and a one-way or round-trip time, which is
+    missing if the probe was lost.
 
     Returns: A dict with `sent` (sending times in ticks), `took_us` and `is_round_trip`. `took_us` is a one-way time for
-        UDP flows, and for ping flows if no probe has a reply. With more than `MOST_STEPS` probes, only every n-th is
-        included.
+        UDP flows. It is also a one-way time for ping flows without any reply. If there are more than `MOST_STEPS`
+        probes, only every n-th is included.
     """
     echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Every n-th probe is used, not means over several probes, which would hide the spikes that pings are meant to show.
@@ -96,8 +97,8 @@ def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _goodput_kbps(run: Run, number: int, step_ns: int, steps: int) -> np.ndarray:
-    """Return the in-order goodput at the receiver in each step, in kbit/s, of shape (steps,), with nan where
-    unknown."""
+    """Return the in-order goodput at the receiver in each step, in kbit/s. The shape is (steps,), and unknown values
+    are nan."""
     values = np.full(steps, np.nan)
     found = goodput(run.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -117,8 +118,8 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
 
 
 def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Return the number of packets in the queue of each link direction over time. With more than `MOST_QUEUE_ROWS`
-    samples, only the maximum of each time step is included.
+    """Return the number of packets in the queue of each link direction over time. If there are more than
+    `MOST_QUEUE_ROWS` samples, each time step has only its maximum.
 
     `steps` and `pkts` contain the values of all directions, one direction after another. `rows` has the number of
     values of each direction.
@@ -147,7 +148,7 @@ def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
-    """Return each direction of a link: its ends, the limit of its queue, and its totals over the run.
+    """Return the ends of each direction of a link, the limit of its queue, and its totals over the run.
 
     Returns: An entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
         and the run's totals in packets. A value is null if it is unknown, for instance on a netem link.
@@ -202,7 +203,8 @@ def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def fading_of_run(run: Run, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Return the received Es/N0 of a mobile channel from the plan: the minimum and mean of each step, in 0.01 dB."""
+    """Return the minimum and mean received Es/N0 in each step, in 0.01 dB. They are computed from the plan's mobile
+    channel."""
     mobile = run.plan.medium
     if not isinstance(mobile, Mobile):
         return None

@@ -2,10 +2,10 @@
 """The satellites and stations on a page. The page gets their positions at keyframes, and the links between satellites.
 
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
-(`web/src/sky.ts`). The error depends on the radius r of a circular orbit, the angular velocity w, and the time h
-between keyframes. The maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum error is 21 m at an altitude
-of 1200 km, and 43 m at 550 km. The rounding to int16 changes a coordinate by at most 1/65534 of the largest coordinate
-(116 m at an altitude of 1200 km).
+(`web/src/sky.ts`). On a circular orbit of radius r and angular velocity w, with the time h between keyframes, the
+maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum error is 21 m at an altitude of 1200 km, and 43 m
+at 550 km. The rounding to int16 changes a coordinate by at most 1/65534 of the largest coordinate (116 m at an altitude
+of 1200 km).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Return all links between satellites, as rows with the route updates at which a link exists.
+    """Return all links between satellites. Each row contains the route updates at which a link comes up and goes down.
 
     If there are no such links, or too many for a page, the result is None.
 

@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(values):
 
 
 def interpolated(sky, t_s):
-    """Return positions in m, computed as on the page: by a polynomial of degree 5 through six keyframes."""
+    """Return positions in m. As on the page, they are computed by a polynomial of degree 5 through six keyframes."""
     frames = sky["positions"].reshape(-1, len(sky["satellites"]), 3).astype(float) * sky["unit_m"]
     place = (t_s - sky["first_s"]) / sky["keyframe_s"]
     begin = min(max(int(np.floor(place)) - BEFORE, 0), len(frames) - BEFORE - AFTER - 1)
@@ -218,7 +218,7 @@ def test_the_page_is_small(run_dir):
 
 
 def loads_bytes(rows):
-    """Return the size of `rows` rows of `load_of` with random values, which do not compress."""
+    """Return the compressed size of `rows` rows as in `load_of`. Random values make the size as large as possible."""
     draw = np.random.default_rng(1).integers
     columns = (np.ones(rows), draw(0, 1001, rows), draw(0, 501, rows), draw(0, 50, rows))
     return sum(compressed_bytes(np.diff(column, prepend=0)) for column in columns)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paths on a page: each station pair's path over time, its links' delays, and its changes."""
+"""The paths on a page. For each pair of stations, they are the path over time, the delays of its links, and the changes
+of the path."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
 
 MOST_REFRESHES = 5_000
-"""The maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond,
-so the list has only the route updates."""
+"""The maximum number of times at which the delays of a path are listed. The delay of a mobile channel changes every
+millisecond, so only the delays at route updates are listed in this case."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows for each change.
 CHANGE_COUNTS = (
@@ -25,14 +26,16 @@ CHANGE_COUNTS = (
 
 
 def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """Return the different paths of each pair of stations, and the valid path and its delays at each time.
+    """Return the different paths of each pair of stations. Also return which path is valid at each time, and its
+    delays.
 
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
     on the globe).
 
     Returns: One dict for each pair, with `source` and `destination` (numbers of nodes), `paths`, and arrays. At each
-        time `t` (ticks), the path with the index `path` in `paths` (-1: none) becomes valid. `delays_us` has the delays
-        of its links. `left_us` has the delays of the old path's links at each change from one path to another.
+        time `t` (ticks), a new path becomes valid. `path` is its index in `paths`, or -1 for no path. `delays_us` has
+        the delays of its links. At each change from one path to another, `left_us` has the delays of the links of the
+        old path.
     """
     return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
@@ -88,7 +91,7 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 
     Returns at_ns: int array of shape (k,). The first value is `from_ns`. With more than `most` times, `from_ns` is the
         only value.
-    Returns delays_ns: float array of shape (k * links,). The delays of all links at the first time come first.
+    Returns delays_ns: float array of shape (k * links,). They begin with the delays of all links at the first time.
     """
     taken = run.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -133,8 +136,8 @@ def _direction(run: Run, link: tuple[str, str]) -> int:
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """Return the nodes through which a path is drawn on the globe. The host "dish" of an access link is drawn at the
-    terminal, and the host "server" at gateway and PoP."""
+    """Return the nodes through which a path is drawn on the globe. In an access link, the host "dish" is drawn at the
+    terminal. The host "server" is drawn as two nodes, gateway and PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
@@ -144,8 +147,8 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 
 
 def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Return the route changes of all pairs that send data, sorted by time. The packet counts of a change come from the
-    table of route changes.
+    """Return the route changes of all pairs that send data, sorted by time. The table of route changes has the packet
+    counts of each change.
 
     Returns: The arrays with one value per route change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
         `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.

@@ -90,8 +90,8 @@ class Change:
     step_ns : int
         The one-way delay of the new path minus the one-way delay of the old path, both at the instant of the change.
     node_place : int
-        The position on the forward path of the first node whose route changes. The sender's station has place 0. At
-        place 0, the sender's own station switches to another satellite.
+        The position on the forward path of the first node whose route changes. The sender's station has place 0. If the
+        place is 0, the sender's own station switches to another satellite.
     """
 
     pair: Pair
@@ -155,12 +155,13 @@ def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
 
 @cache
 def changes(each: int) -> tuple[Change, ...]:
-    """Return a sample of route changes: `each` changes for every pair and direction, spread evenly over the first hour.
+    """Return a sample of route changes. It has `each` route changes for every pair and direction, spread evenly over
+    the first hour.
 
     Raises
     ------
     ValueError
-        If a pair has fewer than `each` changes in a direction.
+        If a pair has fewer than `each` path changes in a direction.
     """
     found = []
     for pair in PAIRS:
@@ -184,8 +185,8 @@ def per_hour(margin: str = "0 %") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns `pair, longer, shorter`, `delay_ms`, and `at_sender`, the number of changes at which the sender's
-        own station switches to another satellite.
+        The columns `pair, longer, shorter`, `delay_ms` and `at_sender`. `at_sender` is the number of changes at which
+        the sender's own station switches to another satellite.
     """
     rows: list[Mapping[str, Any]] = []
     for pair in PAIRS:

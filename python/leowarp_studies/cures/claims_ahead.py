@@ -22,7 +22,7 @@ from leowarp_studies.cures.variants import (
 )
 
 AS_MANY = 0.1
-"""The largest difference at which two shares count as equal."""
+"""Two shares count as equal if their difference is at most this value."""
 HOLDS_WINDOW = ("cubic", "classic")
 """The names of TCPs whose congestion control becomes `cubic_handover` if the sender knows the schedule."""
 BY_LOSS = ("reno", "cubic")
@@ -31,8 +31,8 @@ BY_LOSS = ("reno", "cubic")
 
 # Implements claim 5.18 of cures (the first acknowledgement of a late packet).
 def ahead_is_no_better(frames: Frames) -> Outcome:
-    """Return the share of spurious retransmissions that a notice avoids at saturation. The notice is ahead of the
-    change or at the change.
+    """Return the share of spurious retransmissions that a notice avoids at saturation. The notice comes before the
+    change, at the change, or 200 ms after it.
 
     Returns
     -------
@@ -89,13 +89,13 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Count the late packets and measure the lost throughput of BBR at saturation, if its PROBE_RTT empties the queue
-    before the change.
+    """Count BBR's late packets and measure its lost throughput at saturation. Before the route change, PROBE_RTT
+    empties the queue.
 
     Returns
     -------
     Outcome
-        Numbers: `late_pkts` by variant, sums over changes; `lost_ratio`, a median with its interval.
+        Numbers: `late_pkts` is the sum over all changes, by variant. `lost_ratio` is a median with its interval.
     """
     late = {name: ev.total(frames, name, "late_pkts", tcp="bbr") for name in (NONE, "emptied")}
     lost = ev.lost_ratio(frames, "emptied", BOTH, tcp="bbr")
@@ -202,8 +202,8 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """Measure the increase of the 99th percentile of the call's one-way delay with fq_codel and cake. A TCP that fills
-    queues shares the path.
+    """Measure by how much the 99th percentile of the call's one-way delay rises with fq_codel and with cake. A TCP flow
+    that fills queues shares the call's path.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the cost of cures (5.9 to 5.12, 5.16): time, memory, bytes, delay of a call, and the cost of keeping
-routes."""
+"""Claims about the cost of cures (5.9 to 5.12, 5.16). The costs are time, memory, bytes, the delay of a call, and the
+cost of keeping routes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     are `hold` alone, and `hold` with `move`.
 
     Two conditions test the words "as long as the queue" of the claim. First, the median holding time is at least 10 ms,
-    because all senders except BBR keep a standing queue. Second, every packet is held at most as long as a full queue
-    takes to drain.
+    because all senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to
+    drain.
 
     Returns
     -------
@@ -69,13 +69,13 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """Measure the increase of the 99th percentile of the call's one-way delay at saturation, by TCP. The cures are
-    `move` alone, and `move` with `hold`.
+    """Measure, for each TCP, how much the call's 99th percentile of one-way delay increases at saturation. The cures
+    are `move` alone, and `move` with `hold`.
 
     Returns
     -------
     Outcome
-        Numbers: `added_ns`, medians with intervals, by variant and TCP.
+        Numbers for each variant and TCP: `added_ns`, a median with its interval.
     """
     added = {f"{variant}, {TCP_LABELS[tcp]}": ev.added(frames, variant, NONE, "call_p99_ns", tcp=tcp)
              for variant in ("move", BOTH) for tcp in TCPS}  # fmt: skip
@@ -120,7 +120,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
     """Compare two routing rules by the number of route changes in the first hour, and by the mean delay. One rule
     always uses the shortest path. The other rule keeps its path until the path breaks.
 
-    Both numbers are computed from the routes of all four pairs, without packets.
+    Both numbers are computed from the routes of all four pairs of stations. No packets are needed.
 
     Returns
     -------

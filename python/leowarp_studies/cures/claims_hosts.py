@@ -22,7 +22,7 @@ def linux_loses_little(frames: Frames) -> Outcome:
     """Return the payload delivered by the oracle (`hold` with `move`) minus the payload delivered by a sender without a
     cure, by TCP. The difference is given as a share of the data that the path can carry in the 5 s after a change.
 
-    Only changes to a longer path at saturation are evaluated.
+    Only changes to a longer path are evaluated, and only if the path is saturated.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
     """Compare, for each TCP, the goodput with each alternative loss detection and with the kernel's own. The path is
     frozen and saturated.
 
-    Even without route changes, these runs have losses, from slow start and from a queue that overflows.
+    Even without route changes, slow start and an overflowing queue cause losses in these runs.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `best` and `explained_ratio` by TCP and outcome; and the shares that mean displacement and entropy
+        Numbers by TCP and outcome: `best`, `explained_ratio`, and the shares that mean displacement and entropy
             explain.
     """
     table = frames["predictors"]
@@ -190,7 +190,8 @@ def _sender_text(frames: Frames, variant: str) -> str:
 
 
 def _left(frames: Frames, variant: str) -> str:
-    """Return the spurious retransmissions that remain with a variant, by TCP, as a text that explains a verdict."""
+    """Return a text that explains a verdict. For each TCP, it gives the number of spurious retransmissions that remain
+    with a variant."""
     return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 

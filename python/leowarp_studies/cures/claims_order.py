@@ -15,8 +15,8 @@ HUNDREDS_PKTS = 100
 
 # Implements claim 5.1 of cures (the queue left behind).
 def queue_makes_late(frames: Frames) -> Outcome:
-    """For each TCP, count the packets that are late at changes to a longer path without a cure. The counts are the
-    median at saturation, and the sum at 50 % load.
+    """For each TCP, count the packets that are late at changes to a longer path without a cure. At saturation, the
+    result is the median of the counts, and at 50 % load, it is their sum.
 
     The claim includes BBR, although BBR keeps its queue short.
 
@@ -74,13 +74,13 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.3 of cures (the rule of move_queue).
 def moving_leaves_none(frames: Frames) -> Outcome:
-    """Count the late packets with `move` at changes to a longer path, by load and TCP."""
+    """For each load and TCP, count the late packets with `move` at changes to a longer path."""
     return _none_late(frames, ("move",), direction=LONGER)
 
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Count the late packets over all changes, by load and TCP, for three cures: `hold`, `hold` with `move`, and the
+    """Count the late packets at all changes, for each load and TCP. The cures are `hold`, `hold` with `move`, and the
     end marker."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
@@ -91,8 +91,8 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
     Returns
     -------
     Outcome
-        Numbers: `late_pkts` by variant, load and TCP, as sums over changes; `late_without_pkts`, the same sums without
-            a cure.
+        Numbers: `late_pkts`, the late packets of each variant, load and TCP, summed over route changes.
+            `late_without_pkts`: the same sum without a cure.
     """
     counts: dict[str, float] = {}
     without = 0.0
@@ -149,7 +149,8 @@ def order_is_enough(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `spurious_pkts` by variant and TCP, sums over changes; `spurious_without_pkts` by TCP.
+        Numbers: `spurious_pkts` for each variant and TCP, summed over route changes. `spurious_without_pkts`: the sum
+            without a cure, for each TCP.
     """
     counts = {f"{variant}, {TCP_LABELS[tcp]}": ev.total(frames, variant, "spurious_pkts", tcp=tcp)
               for variant in KEEP_ORDER for tcp in TCPS}  # fmt: skip

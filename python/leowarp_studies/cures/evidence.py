@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that the study's claims, figures and tables have in common. Pairs of runs around the same change give a
-cure's effect."""
+"""Numbers that the study's claims, figures and tables have in common. The effect of a cure is the difference between
+two runs around the same change."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Frames = Mapping[str, Any]
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""The rate of the links and the size of a full packet with overhead, from the scenario. `QUEUE_LIMIT_NS` is the time in
-which a full queue empties, 60.6 ms."""
+"""The links' rate and the size of a full packet with overhead, as in the scenario. A full queue empties in
+`QUEUE_LIMIT_NS`, which is 60.6 ms."""
 KEY = ["tcp", "load", "change"]
 """The columns in which two runs must agree to be compared. Two such runs are identical until the change, except for the
 effects of cures that act before the change."""
@@ -32,7 +32,7 @@ def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the runs of a variant, one row per TCP, load and change. A filter that is None does not restrict the
+    """Return the runs of a variant, one row per TCP, load and change. An argument that is None does not restrict the
     rows."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
@@ -55,21 +55,21 @@ def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
 
 
 def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
-    """Return the values of a column for two variants, paired by change: columns `one, other` and the columns of
-    `KEY`."""
+    """Return the values of a column for two variants, with one row for each change. The columns are `one, other` and
+    those of `KEY`."""
     one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
     return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
 
 
 def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
-    """Return the median over changes of the difference between two variants in a column: `variant` minus `other`."""
+    """Return the median of `variant` minus `other` in a column. The median is taken over the route changes."""
     both = against(frames, variant, other, column, **which)
     return middle(both["one"] - both["other"])
 
 
 def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
-    """Return the payload by which a variant delivers less than the reference. The payload is a share of the path's
-    capacity in the `AFTER_S` seconds after the change.
+    """Return how much less payload a variant delivers than the reference. The result is a share of the path's capacity
+    in the `AFTER_S` seconds after the change.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def reference_of(variant: str) -> str:
     """Return the run with which a variant's payload is compared: the oracle (`hold` with `move`), or the same sender on
     the frozen path.
 
-    Cures at the end host are compared with the frozen path. This reference includes the cure's costs without changes,
-    for example a later detection of losses.
+    For cures at the end host, the reference is the frozen path. It includes the cure's costs without route changes, for
+    example a later detection of losses.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')
@@ -99,8 +99,8 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     """Return the number of events per hour, averaged over the pairs of cities.
 
     For each pair of cities, the result is events per route change times route changes per hour with the variant's
-    routing. Changes at which the sender's own station switches satellites are averaged separately, because the queue is
-    at this station.
+    routing. The queue is at the sender's own station, so route changes at which this station switches satellites are
+    averaged separately.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
@@ -134,7 +134,7 @@ def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
-    """Return the given variants that have runs at a load, in their order."""
+    """Return those of `names` that have runs at this load, in the given order."""
     frame: pd.DataFrame = frames["around"]
     have = set(frame[frame["load"] == load]["variant"])
     return [name for name in names if name in have]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the study: late packets per cure, effects on senders, costs, and all packets of one change with and
-without each cure.
+"""Draws the study's figures: late packets per cure, effects on senders, and costs. One figure shows all packets around
+one change, with and without each cure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": BEFORE, "marker": "o"}, {"color": AFTER, "marker": "s", "markerfacecolor": "white"},
     {"color": OKABE_ITO[2], "marker": "^"}, {"color": BAD, "marker": "D", "markerfacecolor": "white"},
 )  # fmt: skip
-"""The marker shape and colour of each series, which also differ in a grey print."""
+"""The marker shape and colour of each series. The series can be distinguished even in a grey print."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
 """The labels of the two kinds of route changes. The key says whether the sender's satellite changes. The two kinds
 differ, because on a saturated path the queue is at the sender's own station."""
@@ -65,8 +65,9 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw three values by TCP, at changes of the sender's satellite. The values are spurious retransmissions, the
-    payload that is missing compared with the oracle, and the depth of the dip in goodput."""
+    """Draw three values for each TCP, at the changes at which the sender's station switches satellites. The values are
+    spurious retransmissions, the payload that is missing compared with the oracle, and the depth of the dip in
+    goodput."""
     names = ev.present(frames, BESIDE)
     which = {"at_sender": True}
     quantities = (
@@ -129,7 +130,8 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the share of variance that each metric explains in runs outside its fit, by TCP and outcome."""
+    """For each TCP and outcome, draw how much of the variance each metric explains, in runs to which it was not
+    fitted."""
     table = frames["predictors"]
     names = list(scalar.NUMBERS)
     drawn = new_figure(PAGE_IN, 1.1 + 0.2 * len(names), rules.footer("transfers of torres2020 over jittered paths"))

@@ -48,12 +48,12 @@ COLUMNS = {
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""The columns that belong to a cure, and are null in runs without this cure. If no run of a data set has a cure, the
-data set lacks the cure's columns."""
+"""The columns that belong to a cure, and are null in runs without this cure. A data set has the columns of a cure only
+if at least one of its runs has the cure."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Select and rename the columns of the study engine's rows, without failed runs.
+    """Select and rename the columns of the study engine's rows. Failed runs are left out.
 
     Returns
     -------
@@ -61,7 +61,8 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
         The columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
         `at_sender` (true if the sender's own station switches satellites), and the columns of `COLUMNS`. `held_bytes`
         is the largest number of bytes that any cure held at a node. `held_ns` is the longest time in ns that a cure
-        held a packet. Without a cure, both are 0. `signalling_bytes` counts the bytes of markers, notices and copies.
+        held a packet. Without a cure, `held_bytes` and `held_ns` are 0. `signalling_bytes` counts the bytes of markers,
+        notices and copies.
 
     Raises
     ------

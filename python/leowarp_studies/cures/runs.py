@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study, in four groups. The first has every variant under every TCP around the same changes, and the
-second the same runs at loads without a queue. The third has one change with all packets. The fourth contains the
-jittered transfers of `torres2020`. They show which metric predicts the effect of reordering.
+"""Runs of the study, in four groups. The first group has every variant with every TCP around the same changes. The
+second has the same runs at loads that cause no queue. The third stores all packets around one route change. The fourth
+contains the jittered transfers of `torres2020`. They show which metric predicts the effect of reordering.
 
 Each group is a separate study file (a scenario and parameters), whose runs the study engine makes and can resume. The
 links of this study have no randomness, so its samples are different route changes, not different seeds.
@@ -33,13 +33,14 @@ from leowarp_studies.torres2020.runs import parts as torres2020_parts
 
 SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
-"""The loads: the rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
+"""A load is the rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 """The rate at which the transfer sends for each load, as written in the scenario's key `rate`."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""The number of changes per pair of cities and direction, at saturation and at lower loads. At saturation, there are 20
-changes to a longer path and 20 to a shorter path. At lower loads, there are 12 of each."""
+"""The number of route changes for each pair of cities and direction. The first number is for saturation, and the second
+for lower loads. At saturation, there are 20 changes to a longer path and 20 to a shorter path. At lower loads, there
+are 12 of each."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
@@ -67,8 +68,8 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Return a group of runs of some variants, with the TCPs of each variant, around changes of every pair, at some
-    loads."""
+    """Return a group of runs around route changes of every pair. Each variant runs with each of its TCPs at each
+    load."""
     looked_at = route_changes.changes(each)
     # A quick study has only the first change of each pair and direction, in the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
@@ -94,7 +95,8 @@ def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[M
 
 
 def close_change() -> Change:
-    """Return the change whose packets the page shows: the first change of the first pair to a longer path."""
+    """Return the route change whose packets the page shows. It is the first change to a longer path, of the first
+    pair."""
     return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
 
 
@@ -127,8 +129,8 @@ def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
-    """Return scenario keys that vary together: one value per combination of variant and TCP. The scenario's name
-    identifies the combination."""
+    """Return scenario keys that vary together. Each key has one value per combination of variant and TCP. The
+    scenario's name identifies the combination."""
     pairs = _under(variants, tcps)
     links = {
         f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]

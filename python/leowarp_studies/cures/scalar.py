@@ -57,7 +57,7 @@ _COLUMNS = {
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the candidate metrics and outcomes, one row per run.
+    """Return one row per run, with the metrics that could predict the outcomes, and with the outcomes.
 
     Parameters
     ----------
@@ -129,7 +129,8 @@ def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return how well each metric predicts each outcome of each TCP, on runs that were not used for the fit.
+    """Return how well each metric predicts each outcome of each TCP. The predictions are tested on runs that were not
+    used for the fit.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the row of `scores` with the largest `explained_ratio`, for each TCP and outcome. The index is `tcp,
+    """Return, for each TCP and outcome, the row of `scores` with the largest `explained_ratio`. The index is `tcp,
     outcome`."""
     places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
     return table.loc[places].set_index(["tcp", "outcome"])

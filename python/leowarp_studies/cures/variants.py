@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CONTROL, NETWORK, HOST = "control", "network", "host"
-"""The places where a variant acts: in the network or in the hosts. `CONTROL` marks variants that serve only as
-references."""
+"""A variant acts in the network or in the hosts. `CONTROL` marks variants that serve only as references."""
 
 NEVER_S = 3600
 """A route interval in s that is longer than any run. With it, the initial path does not change."""
@@ -29,11 +28,11 @@ class Variant:
     cures, routing, tcp : mapping
         The values of the scenario sections ``[cures]``, ``[routing]`` and ``[tcp]`` that the variant sets.
     links : mapping
-        The scenario keys that are set in both ``[isl]`` and ``[ground]``. The keys are a subset of the keys of `LINKS`.
+        The scenario keys that are set both in ``[isl]`` and in ``[ground]``. They are some of the keys of `LINKS`.
     modules : mapping
         The parameters of kernel modules, by name of the module.
     senders : mapping
-        The congestion control that the variant uses instead of the TCP's own, by name of the TCP.
+        A mapping from the name of a TCP to the congestion control that the variant uses in its place.
     tcps : tuple of str
         The names of the TCPs with which the study runs the variant. An empty tuple means all of `TCPS`.
     why : str
@@ -91,12 +90,12 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 """The queues that are kept short. A change then leaves few packets behind in the old queue. The queue disciplines have
 the kernel's default parameters."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""The shortest queue only shows a trend, so it runs with only two TCPs, which limits the cost of the study."""
+"""To limit the cost of the study, the shortest queue runs with only two TCPs. It only shows a trend."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""Three variants: no cure, a path that does not change, and the two cures `hold` and `move` together. Both cures
-together keep the order with the least delay. `hold` with `move` serves as the oracle: packets in flight cannot be
-accelerated, so no method keeps the order with less delay."""
+"""Three variants. The first has no cure, and the second a path that does not change. The third has both cures `hold`
+and `move`. `hold` with `move` is the oracle, the best possible method: packets in flight cannot be accelerated, so no
+method keeps the order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),

@@ -41,14 +41,15 @@ STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
 
 # Implements claim 1.25 of frederiksen2024 (sections III, IV).
 def order_is_what_is_missed(sample: Sample) -> Outcome:
-    """Return the share of the damage that remains if the network keeps the order at the same route changes.
+    """Return the share of the damage that remains if the network keeps packets in order at the same route changes.
 
     Two values measure the damage. The first value is the goodput that is missing relative to the run without route
-    changes. The second value counts the falls of the sending rate after changes. A small value counts as no damage. A
-    shortfall under 1 % is within the difference between two runs (claim 1.2), and a single fall may be chance.
+    changes. The second value is the number of changes after which the sending rate falls. A shortfall under 1 % counts
+    as no damage, because two runs of the same path may differ by this much (claim 1.2). A single fall counts as no
+    damage, because it may be chance.
 
-    Returns: Numbers by run: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
-        `falls`, `ordered_falls`, `changes`.
+    Returns: Numbers by run: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0 if goodput is higher than without
+        route changes); `falls`, `ordered_falls`, `changes`.
     """
     short, short_ordered, falls, falls_ordered, changes = {}, {}, {}, {}, {}
     parts = {}
@@ -88,8 +89,8 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
 
 # Implements claim 1.26 of frederiksen2024 (sections II, IV).
 def unnecessary_recovery(sample: Sample) -> Outcome:
-    """Return the share of route changes after which the sender enters recovery and retransmits spuriously. Only changes
-    with late packets and without a dropped packet are evaluated.
+    """Return the share of route changes after which the sender enters recovery and retransmits spuriously. Route
+    changes are evaluated only if packets were late and none was dropped.
 
     If a packet is dropped within 5 s (the attribution window), recovery is necessary. Such a change is left out.
 
@@ -137,12 +138,12 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
 # Implements claim 1.27 of frederiksen2024 (section III).
 def stable_within_planes(sample: Sample) -> Outcome:
-    """Count the ISLs within planes and between planes on the paths of the three scenarios. The share of bins with low
-    goodput and the late packets per change are also measured.
+    """Count the ISLs on the paths of the three scenarios, separately for links within a plane and between planes. The
+    share of bins with low goodput and the late packets per change are also measured.
 
     The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that paths have fewer ISLs
     between planes with nine planes than with eighteen. The test does not compare low bins or late packets between nine
-    and eighteen planes. By the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more
+    and eighteen planes. According to the paper (claim 1.15), nine planes have fewer links between planes, but more
     drops.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
@@ -173,7 +174,8 @@ def stable_within_planes(sample: Sample) -> Outcome:
 
 # Implements claim 1.28 of frederiksen2024 (section II).
 def capacity_makes_more_late(sample: Sample) -> Outcome:
-    """Return the packets in flight before changes to a shorter path, and the late packets per change, by link capacity.
+    """For each link capacity, return the packets in flight before changes to a shorter path, and the late packets per
+    change.
 
     All capacities are compared at the same changes, namely the changes before the end of the shortest run. At each
     capacity, a queue holds 500 packets.
@@ -283,7 +285,7 @@ def _listed(values: dict[int, float]) -> str:
 
 
 def _left_text(sample: Sample, slugs: dict[str, dict[int, str]]) -> str:
-    """Return the packets that wait on abandoned links, as a text that explains a verdict."""
+    """Return a text that explains a verdict. It has the number of packets that wait at links that the path has left."""
     texts = []
     for sender, by_mbps in slugs.items():
         left = {}

@@ -49,14 +49,15 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
 # Implements claim 1.24 of frederiksen2024 (section II).
 def reordering_by_shorter_queues(sample: Sample) -> Outcome:
-    """Count the changes with late packets at which the queues' difference exceeds the paths' delay difference.
+    """Count the route changes with late packets at which the queueing delays differ more than the paths' propagation
+    delays do.
 
     The last packet of the old path arrives later than the next packet of the new path if
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    The right side of this inequality is the column `delay_step_ns`. A change to a longer path makes packets late only
-    if the difference of the queues exceeds `delay_step_ns`.
+    The right side of this inequality is the column `delay_step_ns`. If the new path is longer, packets are late only if
+    the left side exceeds `delay_step_ns`.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
         `queue_outweighs_ratio`.
@@ -100,7 +101,7 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
 
 # Implements claim 1.20 of frederiksen2024 (section III).
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
-    """Count the late packets that no route change explains, while the current path's delays change in steps every 15 s.
+    """Count the late packets that no route change explains. The delays of the current path change in steps every 15 s.
 
     Returns: Numbers by run: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
         (on current paths).
@@ -125,17 +126,17 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
-    """Compare runs with duplicate-ACK thresholds of 3 and of 300. Two values are measured: the share of spurious
-    retransmissions that the threshold 300 avoids, and its effect on the time of repairs.
+    """Compare runs with duplicate-ACK thresholds of 3 and of 300. One result is the share of spurious retransmissions
+    that the threshold of 300 avoids. The other is how much longer repairs take with this threshold.
 
     The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the duplicate-ACK threshold only until
     it has seen reordering. Classic TCP has no RACK, so it shows whether the threshold absorbs reordering. Only runs
     with losses show whether the threshold harms recovery. A flow at full rate has more than 300 packets in flight, and
     detects a loss in spite of the threshold. For this reason, a flow with few packets in flight is also tested.
 
-    Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by the number at 3),
-        `repair_slower_ratio` (repair time at 300 divided by the time at 3). `runs` has spurious retransmissions and
-        drops in packets, timeouts, median repair in ms, and goodput in Mbit/s.
+    Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions with the threshold 300 divided by those
+        with 3), `repair_slower_ratio` (repair time with 300 divided by that with 3). `runs` has spurious
+        retransmissions and drops in packets, timeouts, median repair in ms, and goodput in Mbit/s.
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:

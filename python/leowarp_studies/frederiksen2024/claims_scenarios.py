@@ -16,7 +16,7 @@ from leowarp_studies.frederiksen2024.runs import BBR_SCENARIOS, SCENARIOS, contr
 from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each, percent, sender_texts, yes
 
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
-"""The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
+"""The two places at which goodput is measured, receiver and sender, each with its text (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
 """A scenario counts as "almost unaffected" if its ratio is at least this value. It is the mean goodput with route
 changes, divided by the mean goodput without them."""
@@ -24,11 +24,11 @@ changes, divided by the mean goodput without them."""
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Compare the median smoothed RTT of the three scenarios. The queueing delay, which is the RTT minus propagation,
-    is listed as an explanation.
+    """Compare the median smoothed RTT of the three scenarios. If the claim does not fully hold, the queueing delay (RTT
+    minus propagation) is listed as an explanation.
 
-    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the RTT difference between the two scenarios other
-        than the baseline, divided by the smaller of their RTTs.
+    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the difference between the RTTs of the other two
+        scenarios, divided by the smaller RTT.
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -51,10 +51,10 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
 
 # Implements claim 1.13 of frederiksen2024 (figure 9a).
 def cape_most_stable(sample: Sample) -> Outcome:
-    """Return two ranges of the smoothed RTT for each scenario. One range is from the 5th to the 95th percentile, the
-    other from the 1st to the 99th.
+    """Return two ranges of the smoothed RTT for each scenario. One range is from the 5th to the 95th percentile. The
+    other range is from the 1st to the 99th percentile.
 
-    The 1st and 99th percentiles depend on a few overflows of queues, which the 5th and 95th percentiles do not show.
+    A few overflows of queues change the 1st and 99th percentiles, but not the 5th and 95th.
 
     Returns: Numbers by run, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
@@ -87,8 +87,7 @@ def cape_no_variation(sample: Sample) -> Outcome:
     """Return the share of 50 ms bins with low goodput on Aalborg - Cape Town. The limits are 90 % and 50 % of the
     median.
 
-    Goodput is measured at both ends, because a lost packet stops in-order delivery and acknowledgements for different
-    times.
+    A lost packet stops in-order delivery and acknowledgements for different times, so goodput is measured at both ends.
 
     Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
@@ -111,7 +110,8 @@ def cape_no_variation(sample: Sample) -> Outcome:
 
 # Implements claim 1.15 of frederiksen2024 (figure 9b).
 def significant_drops(sample: Sample) -> Outcome:
-    """Return the share of the 50 ms bins below half the median, with 18 and with 9 planes, at both ends.
+    """Return the share of the 50 ms bins below half the median, with 18 planes and with 9. Goodput is measured at both
+    ends of the flow.
 
     The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if a bin is below
     half of the median. Two further shares are only listed. One counts bins below 90 % of the median, the other bins
@@ -148,8 +148,8 @@ def significant_drops(sample: Sample) -> Outcome:
 
 # Implements claim 1.16 of frederiksen2024 (figure 9b, section IV).
 def comparable_means(sample: Sample) -> Outcome:
-    """Compare CUBIC's mean goodput in the three scenarios with each other, with the payload rate, and with runs without
-    changes.
+    """Compare CUBIC's mean goodput in the three scenarios. Each mean is also compared with the payload rate, and with
+    the mean of a run without route changes.
 
     Returns: Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (relative to the mean without route
         changes) by run, `apart_ratio` (largest divided by smallest mean, minus 1).
@@ -179,8 +179,8 @@ def bbr_unaffected(sample: Sample) -> Outcome:
     """Compare the mean goodput of BBR in the three scenarios with its mean goodput on the same path without route
     changes.
 
-    The reference is not the capacity, because BBR drains its queue every 10 s to measure the delay, with or without
-    changes.
+    The goodput is not compared with the capacity, because BBR drains its queue every 10 s even without route changes,
+    to measure the delay.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_ratio`.
     """
@@ -206,9 +206,10 @@ def _of_both(verdicts: list[Verdict]) -> Verdict:
 
 
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
-    """Return the share of 50 ms bins whose goodput is below `share` of the median, by name of the CUBIC run.
+    """Return a dict from the name of each CUBIC run to its share of low 50 ms bins. A bin is low if its goodput is
+    below `share` times the median.
 
-    The median is the median of the same run, so a run that is always slow has no bins below the threshold.
+    The median is that of the same run. A run that is always slow therefore has no low bins.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the baseline: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute (1.21).
+"""Claims about the path delay, goodput, RTT and queues of the baseline (1.1 to 1.5), and about its route changes per
+minute (1.21).
 
 Each function takes a sample, which is a dict from name to run, and returns an `Outcome`. `CLAIMS` describes the test of
-each claim. Distributions are weighted by time. A socket sample is valid until the next sample
+each claim. Distributions are weighted by time. The value of a socket sample applies until the next sample
 (`metrics.weighted_quantile`). The first 10 s of a run are never evaluated (`evidence.SKIP_NS`).
 """
 
@@ -19,12 +20,12 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 
 # Implements claim 1.1 of frederiksen2024 (section III).
 def path_delay_span(sample: Sample) -> Outcome:
-    """Return the maximum minus the minimum propagation delay of the forward path during the run, in each scenario. The
+    """Return how much the propagation delay of the forward path varies in each scenario, as maximum minus minimum. The
     delay includes ground links.
 
-    The span without ground links is listed, but the verdict does not depend on it.
+    The result also lists the span without ground links, but the verdict does not depend on it.
 
-    Only the forward path is used, because the claim is about the route.
+    The return path is not used, because the claim is about one route.
 
     Returns: Numbers by run, in ms: `span_ms`, `span_isl_only_ms`.
     """
@@ -61,8 +62,8 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     effect of route changes. The first uses the control run, which has no changes. The other uses the last 1 s before
     each change.
 
-    Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
-        to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
+    Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 - `goodput_mean_mbps` /
+        `unchanging_mean_mbps`), `shortfall_ratio` (see `evidence.shortfall_ratio`).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     still = {slug: ev.mean_bps(sample[control_slug(slug)]) / 1e6 for slug in ALGORITHMS}
@@ -88,11 +89,11 @@ def reno_suffers_most(sample: Sample) -> Outcome:
 
 # Implements claim 1.3 of frederiksen2024 (figure 4).
 def close_to_capacity(sample: Sample) -> Outcome:
-    """Compare the goodput of CUBIC and BBR with the payload rate of the links, as mean and distribution. The payload is
-    1448 of 1514 bytes of a frame.
+    """Compare the mean and the distribution of CUBIC's and BBR's goodput with the payload rate of the links. A frame of
+    1514 bytes contains 1448 bytes of payload.
 
-    "Close" means that the mean is at least 95 % of the payload rate. With 90 %, the claim holds partly. Figure 4 shows
-    a distribution. Therefore, nine of ten 50 ms bins must also be close to the capacity.
+    "Close" means that the mean is at least 95 % of the payload rate. If the mean is at least 90 %, the claim holds
+    partly. Figure 4 shows a distribution. Therefore, nine of ten 50 ms bins must also be close to the capacity.
 
     Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
         capacity).
@@ -187,7 +188,7 @@ def queues_full(sample: Sample) -> Outcome:
 
 # Implements claim 1.21 of frederiksen2024 (section II).
 def changes_a_minute(sample: Sample) -> Outcome:
-    """Return the number of route changes in the busiest minute of each scenario.
+    """Return, for each scenario, the largest number of route changes in a minute.
 
     "Up to a few" is taken to mean 2 to 5 changes. The study updates routes every 30 s, which gives at most two updates
     per minute.

@@ -59,7 +59,8 @@ def evidence(monkeypatch):
 
 
 def change(**different):
-    """Return a row of `ev.reordered`: a change with late packets, as the study describes it for Reno and BBR."""
+    """Return a row of `ev.reordered`. It is a route change with late packets, as the study describes it for Reno and
+    BBR."""
     row = {
         "t_ns": CHANGE_NS, "late_pkts": 150, "lost_pkts": 0, "retransmissions_pkts": 40,
         "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,

@@ -30,9 +30,9 @@ def drops_after_changes(sample: Sample) -> Outcome:
     goodput is the mean in the second before the change.
 
     A missing packet stops in-order goodput, so in-order goodput falls even if the packet is only late. SACK-aware
-    goodput does not fall if a packet is only late. Changes without a dropped packet are also counted separately,
-    because only reordering explains their falls. The run without route changes shows how often goodput falls for other
-    reasons.
+    goodput does not fall if a packet is only late. Route changes without a dropped packet are also counted separately,
+    because a fall after such a change must be due to reordering. The run without route changes shows how often goodput
+    falls for other reasons.
 
     Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
         changes); `unchanging_ratio` (in the run without changes, share of instants, 5 s apart, after which goodput
@@ -92,13 +92,15 @@ def drops_after_changes(sample: Sample) -> Outcome:
 
 # Implements claim 1.7 of frederiksen2024 (figure 7).
 def window_growth(sample: Sample) -> Outcome:
-    """Return the median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
+    """For each algorithm, return the median growth of the congestion window after route changes with late packets, in
+    packets/s.
 
-    Reno grows by one packet per round trip (RFC 5681, 3.1). CUBIC grows as a function of time (RFC 9438, 4.2), and BBR
-    with its estimate of the bandwidth. The three rules differ, so the comparison uses the growth over some seconds.
+    Reno grows by one packet per round trip (RFC 5681, 3.1). CUBIC's window is a function of time (RFC 9438, 4.2), and
+    BBR's window grows with its estimate of the bandwidth. These growth rates have different forms, so the comparison
+    uses the growth over some seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by run. The lowest window after changes with late packets, as a median in
-        packets, explains the verdict.
+    Returns: Numbers: `growth_pkts_per_s` by run. If a part does not hold, the cause gives the median lowest window
+        after these changes, in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     # If one algorithm has no change with late packets, the algorithms cannot be compared.
@@ -118,7 +120,8 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     the first retransmission.
 
     Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
-    the fall occurs, but not a second later. `_gap_text` explains why a sender would react sooner than after a second.
+    the fall occurs, but not one second after the change. `_gap_text` explains why a sender would react sooner than
+    after a second.
 
     Returns: Numbers by run: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
@@ -195,10 +198,11 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
 
 # Implements claim 1.10 of frederiksen2024 (figure 8).
 def rtt_shapes(sample: Sample) -> Outcome:
-    """Return the share of changes after which the smoothed RTT develops as the paper describes, for each algorithm.
+    """Return, for each algorithm, the share of route changes after which the smoothed RTT develops as the paper
+    describes.
 
     The claim gives no numbers, so leowarp chose the margins of 10 %, 5 % and 2 %. "Very low" means lower than the RTT
-    of the other two algorithms before their changes. "A massive number of retransmissions" means ten or more.
+    that the other two algorithms have before route changes. "A massive number of retransmissions" means ten or more.
 
     Returns: Numbers for each run: `share_ratio`, and the median `before_ms`. The median of each value, in ms, explains
         the verdict.
@@ -239,7 +243,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
     """Compare BBR's bandwidth estimate with the capacity, and its window with the BDP. Two shares of time are also
-    measured: pacing rate above the capacity, and full window.
+    measured: with a pacing rate above the capacity, and with a full window.
 
     The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2. In the mode
     STARTUP, the factor is `bbr_high_gain`, which is 2.885.
@@ -306,8 +310,8 @@ def transient_length(sample: Sample) -> Outcome:
     """Measure the time for which goodput stays below 90 % of its earlier value. All changes with late packets in the
     three runs are used.
 
-    The metrics give no duration for transients longer than 5 s. Transients longer than 5 s are counted separately,
-    because a median without them would be too small.
+    The metrics give no duration for transients longer than 5 s. They are counted separately, because a median without
+    them would be too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.
@@ -338,8 +342,8 @@ def transient_length(sample: Sample) -> Outcome:
 
 # Implements claim 1.22 of frederiksen2024 (figure 8).
 def filter_overshoots(sample: Sample) -> Outcome:
-    """Compare BBR's bandwidth estimate after changes with the capacity, and with the estimate before the change. The
-    changes have late packets, and the estimate is from the 2 s after the change.
+    """Compare BBR's bandwidth estimate in the 2 s after a route change with the capacity, and with the estimate before
+    the change. Only changes with late packets are used.
 
     BBR's estimate is the maximum over ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
@@ -367,8 +371,8 @@ def filter_overshoots(sample: Sample) -> Outcome:
 def _rtt_around(run: Run) -> pd.DataFrame:
     """Return the smoothed RTT around each change with late packets.
 
-    Returns: A row per change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
-        `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
+    Returns: A row for each change that has samples before and after it: `before` (last sample), `min` and `max` (within
+        2 s), `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
     """
     frame = run.numbers.srtt[run.main_flow]
     t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers for the claims about effects of reordering (1.25 to 1.30), each computed from one run."""
+"""Computes the numbers for the claims about effects of reordering (1.25 to 1.30). Each number comes from one run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def sending_falls_after(run: Run, instants_ns: Any) -> int:
     """Count the instants after which the sending rate falls. The rate falls if a 50 ms bin in the next 2 s has less
     than half of the mean rate in the second before.
 
-    instants_ns: The route changes. A change counts only if the run covers a second before it and 2 s after it.
+    instants_ns: The times of the route changes. A change is left out unless the run covers 1 s before it and 2 s after
+        it.
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]

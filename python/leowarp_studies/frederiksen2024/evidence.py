@@ -30,7 +30,7 @@ NAMES = {
     "nine-planes-bbr": "9 planes, BBR",
     "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
 }
-"""The name of each run in texts, by its short name."""
+"""A dict from the short name of a run to its name in texts."""
 
 COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
@@ -47,7 +47,7 @@ QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("q
 
 
 def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
-    """Return the goodput in 50 ms bins without the first 10 s.
+    """Return the goodput in 50 ms bins. The first 10 s are left out.
 
     series: One of `metrics.GOODPUT_SERIES`: "in_order" (data delivered to the application), "acked" (at the sender), or
         "sacked" (arrived data in any order).
@@ -151,8 +151,8 @@ def full_queue_ratio(run: Run, share_of_limit: float) -> float:
     """Return the share of time in which at least one queue on the current path is filled to at least a share of its
     limit. The first 10 s are left out.
 
-    share_of_limit: The share from 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to
-        a number of full packets.
+    share_of_limit: The share from 0 to 1, relative to the smallest limit on the path. If a queue's limit is in bytes,
+        it is converted to a number of full packets.
     Returns: A share of time from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
@@ -200,11 +200,11 @@ def isl_delay_span_ns(run: Run) -> int:
 
 
 def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
-    """Return the share of goodput that is missing in the 5 s after route changes. The reference is the rate in the
-    second before each change.
+    """Return how much goodput is missing after route changes, as a share of the expected goodput. The expected rate is
+    the rate in the second before each change.
 
-    window_ns: The time after a change in which goodput is measured. Changes in the study's scenarios are 30 s apart, so
-        the windows after changes do not overlap.
+    window_ns: The time after a change in which goodput is measured, by default 5 s. Changes in the study's scenarios
+        are 30 s apart, so the windows after changes do not overlap.
     Returns: The missing share. The share is below 0 if goodput is higher after changes than before. Without changes,
         the share is nan.
     """
@@ -224,13 +224,13 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
 
 
 def falls_after(run: Run, series: str, instants_ns: Any) -> int:
-    """Count the instants after which goodput falls. At a fall, at least one 50 ms bin in the next 2 s has less than
-    half of the goodput in the second before.
+    """Count the instants after which goodput falls. Goodput falls if at least one 50 ms bin in the next 2 s has less
+    than half of the goodput in the second before the instant.
 
     series: A goodput series, as in `rates_bps`.
     instants_ns: Route changes, or other instants.
-    Returns: The number of instants. Instants in the first second or near the end do not count, because bins before or
-        after them are missing.
+    Returns: The number of instants. Instants in the first second or near the end do not count, because they lack the
+        bins before or after them.
     """
     rate = run.numbers.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -243,7 +243,7 @@ def falls_after(run: Run, series: str, instants_ns: Any) -> int:
 
 
 def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
-    """Count the bins with low in-order goodput ("dips") after 10 s, by the event before them.
+    """Count the bins with low in-order goodput ("dips") after 10 s, separately for each kind of event before them.
 
     "overflow": a data packet was dropped in the second before the bin. "route change": no packet was dropped, but the
     route changed in the 2 s before the bin. "other": no packet was dropped and the route did not change. An example of
@@ -295,8 +295,8 @@ def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> fl
 
 
 def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
-    """Return how fast the congestion window grows after each change of `disturbed`. The growth is the slope from the
-    lowest sample in the first 2 s after the change.
+    """Return how fast the congestion window grows after each change of `disturbed`. The growth is the window's slope
+    over `span_ns`, from the lowest sample in the first 2 s after the change.
 
     span_ns: The time over which the slope is measured.
     Returns: The growth in packets per second after each change. A change is left out if a sample is missing at either
@@ -321,8 +321,8 @@ def repair_delays_ns(run: Run) -> np.ndarray:
     """Return the repair time in ns of each lost data packet. The repair time is the time from the packet's sending to
     the first retransmission of its first byte.
 
-    The packet records (`drop_cause`) show which packets were really lost, whatever the sender assumed. Losses without a
-    repair by the end of the run are left out.
+    The packet records (`drop_cause`) show which packets were really lost, whatever the sender assumed. If a lost packet
+    has not been repaired when the run ends, it is left out.
 
     Returns: int64 array of shape (losses,)
     """
@@ -388,7 +388,7 @@ def median(values: Any) -> float:
 
 
 def window_weights(run: Run) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the socket samples of the main flow after 10 s, and the time for which each is valid.
+    """Return the socket samples of the main flow after 10 s, and the time for which each sample is valid.
 
     Returns samples: The rows of the trace's `sockets`.
     Returns weights: int64 array of shape (samples,). The time in ns from each sample until the next sample, or until

@@ -32,7 +32,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
     """Make the missing runs and the figures (see `leowarp.study.Room`).
 
-    samples: The number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
+    samples: The number of conditions to use, counted from the first in `runs.CONDITIONS`. The default is all.
     duration: The length of every run. If it is given, it replaces the study's own lengths.
     quick: True means only the three combinations of TCP and links, with runs of length `runs.QUICK_DURATION`.
     Raises ScenarioError if `samples` is out of range, or if `quick` is combined with `samples` or `duration`.
@@ -83,10 +83,10 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the name of each condition, and its runs by the name that claims use. The first condition also has the
-    runs that only some claims need.
+    """Return pairs (name of a condition, runs). The keys of `runs` are the names that claims use. The first condition
+    also has the runs that only some claims need.
 
-    views: All runs that did not fail, by name.
+    views: A dict from name to run. It has all runs that did not fail.
     count: The number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
@@ -106,7 +106,7 @@ def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, 
 
 
 def _cost(views: Mapping[str, Run], duration: str | None) -> str:
-    """Return the cost of the runs as a text for the terminal, with a note if the runs are only a trial."""
+    """Return a text for the terminal with the cost of the runs. If the runs are only a trial, the text says so."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 

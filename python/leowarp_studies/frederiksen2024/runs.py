@@ -46,7 +46,7 @@ CORE = (
     ExampleRun("nine-planes-bbr", NINE, {CC: "bbr"}, "9 orbital planes, BBR"),
     ExampleRun("aalborg-cape-town-bbr", CAPE, {CC: "bbr"}, "Aalborg to Cape Town, BBR"),
 )
-"""The study's five runs, and the other two scenarios with BBR."""
+"""The five runs of the study, and two further runs with BBR over the study's other two scenarios."""
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
@@ -71,7 +71,7 @@ def control_slug(slug: str) -> str:
 
 
 def ordered_slug(slug: str) -> str:
-    """Return the name of the same run over a network that keeps the order at route changes.
+    """Return the name of the run that differs only in its network, which keeps packets in order at route changes.
 
     >>> ordered_slug("cubic")
     'cubic-ordered'
@@ -81,8 +81,8 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A group of runs under one condition. All groups have runs with the same names, and each group is a test of the
-    claims.
+    """A group of runs under one condition. All groups have runs with the same names. The claims are tested on each
+    group.
 
     key: The prefix of the condition's run names; "" for the study's own condition.
     name: The name of the condition in tables.
@@ -94,7 +94,8 @@ class Condition:
         condition, its controls have the same queues and the same TCP, but a path whose delay differs by some ms. None
         means that the condition has no controls, and claims that need controls are not checked.
     is_stack: True for the three conditions that combine TCP and links, under which every claim is checked.
-    has_ordered: True if its three algorithms are also run over a network that keeps the order (`ORDERED`).
+    has_ordered: True if the condition's three algorithms are also run over a network that keeps packets in order
+        (`ORDERED`).
     """
 
     key: str
@@ -245,7 +246,7 @@ CAPACITY_RUNS = tuple(
 
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
-    """Return all runs of the first `samples` conditions, and the runs of claims 1.19 and 1.28.
+    """Return all runs of the first `samples` conditions, and the additional runs for claims 1.19 and 1.28.
 
     samples: The number of conditions, from 1 to all of `CONDITIONS`.
     Returns: The runs, with unique names.

@@ -48,7 +48,8 @@ def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
 
 
 def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
-    """Return the number of bins with low goodput, by the event before them, as a text that explains a verdict."""
+    """Return a text that explains a verdict. It counts the bins with low goodput for each kind of event that preceded
+    them."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
@@ -69,8 +70,8 @@ def changes_text(sample: Sample) -> str:
 
 
 def reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Return the number of changes with late packets, and the retransmissions after them, by algorithm, as a text that
-    explains a verdict."""
+    """Return a text that explains a verdict. For each algorithm, it gives the number of route changes with late
+    packets, and the number of retransmissions after them."""
     parts = []
     for slug in slugs:
         changes = ev.disturbed(sample[slug])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes, loads and arms of the study. Each run has one change of the path. An arm is the condition at this change.
+"""The routes, loads and arms of the study. In each run, the path changes once. An arm is the condition at this change.
 
 A sample is a change at which the sender's own station switches to another satellite. Such changes are chosen because
 the queue of a saturated path is at the sender's station. An arm differs from its control only in a few keys, so that a
@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""The time in s of the change in a run. It is also the interval between route updates. Until the change, packets use
-the path of the run's start."""
+"""The time in s of the change in a run. It is also the interval between route updates. Before the change, packets use
+the path with which the run starts."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
 QUEUE = "80 pkts"
 """The limit of the queue. It is about the bandwidth-delay product, which is 76 packets of 1514 bytes for the 92 ms from
 Madrid to Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
-"""The length of a gap in ms, within the range of `examples/dish-lasers.toml`, and the time in s to point a laser again.
-Finding a satellite for the first time takes longer. This additional time is not included."""
+"""The length of a gap in ms, and the time in s to point a laser again. The gap is within the range of
+`examples/dish-lasers.toml`. Finding a satellite for the first time takes longer. This additional time is not
+included."""
 
 
 @dataclass(frozen=True)

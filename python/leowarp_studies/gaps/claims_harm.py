@@ -40,7 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """The name of the data set that claims use."""
 NOTHING_MS = 20
-"""The largest harm, in ms, that counts as no harm. One additional loss changes the harm by about this much."""
+"""A harm of at most this many ms counts as no harm. A single lost packet changes the harm by about as much."""
 
 Extras = dict[str, Middle]
 
@@ -48,7 +48,7 @@ Extras = dict[str, Middle]
 def _extras(
     sample: Sample, arm: str, loads: Sequence[str], measure: str | None = None, control: str | None = None
 ) -> Extras:
-    """Return the extra harm of an arm relative to its control, for each route and load with runs."""
+    """For each route and load with runs, return how much more harm an arm has than its control."""
     frame: pd.DataFrame = sample[FRAME]
     found = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": extra(frame, route, arm, load, measure, control=control)
@@ -70,8 +70,8 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Judge the claim that the median extra harm is at most `most_ms` for each route and load. With `within`, the
-    median must also be at least `-most_ms`."""
+    """Judge a claim: for each route and load, the median extra harm is at most `most_ms`. With `within`, the median
+    must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
     return _outcome(parts, [("extra", found)])
@@ -83,8 +83,8 @@ def _less(one: Extras, other: Extras) -> Iterator[tuple[str, bool]]:
 
 # Implements claim 7.1 of gaps (in order and without loss, a step in delay is no signal).
 def step_alone(sample: Sample) -> Outcome:
-    """Judge the extra harm of a change that keeps the order and moves the queue, relative to no change. Only the delay
-    changes."""
+    """Judge the extra harm of a route change that changes only the delay, compared with no route change. The network
+    keeps the order of packets and moves the queue."""
     return _at_most(sample, ORDERED, TCPS, NOTHING_MS)
 
 
@@ -114,7 +114,7 @@ def queue_makes_late(sample: Sample) -> Outcome:
 
 # Implements claim 7.4 of gaps (RFC 8985; DSACK undoes reductions).
 def queue_left_behind(sample: Sample) -> Outcome:
-    """Judge the extra harm of a change that leaves the queue behind, relative to a moved queue."""
+    """Judge the extra harm if a change leaves the queue behind. A change with a moved queue is the reference."""
     return _at_most(sample, PLAIN, TCPS, 40)
 
 
@@ -130,7 +130,7 @@ def gap_outweighs(sample: Sample) -> Outcome:
 
 # Implements claim 7.6 of gaps (BBR takes no single loss for congestion).
 def bbr_suffers_less(sample: Sample) -> Outcome:
-    """Compare the extra harm that the gap causes for BBR with its extra harm for CUBIC."""
+    """Compare the extra harm that the gap does to BBR with the extra harm that it does to CUBIC."""
     return _bbr_below_cubic(sample, LOST)
 
 
@@ -152,7 +152,7 @@ def buffering_costs_its_length(sample: Sample) -> Outcome:
 
 # Implements claim 7.8 of gaps (the old link carries meanwhile).
 def make_before_break(sample: Sample) -> Outcome:
-    """Judge the extra harm of a gap during which the old link still carries the packets."""
+    """Judge the extra harm of a gap if the old link still carries packets during the gap."""
     return _at_most(sample, OLD, TCPS, NOTHING_MS, within=True)
 
 
@@ -204,7 +204,7 @@ def hold_of_a_dish(sample: Sample) -> Outcome:
 
 # Implements claim 7.15 of gaps (claim 6.8 of programs: such losses are no congestion).
 def whole_profile(sample: Sample) -> Outcome:
-    """Judge the extra harm of the complete off-peak profile, relative to a dish without reconfiguration."""
+    """Judge how much more harm the complete off-peak profile does than a dish without reconfiguration."""
     found = _extras(sample, DISH_PROFILE, (RENO, CUBIC))
     below = _bbr_below_cubic(sample, DISH_PROFILE)
     parts = {name: one.median > 1000 for name, one in found.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: the study engine makes groups of runs, and claims are checked on a single data set of all runs."""
+"""Makes the study. The study engine makes the runs in groups. The claims are checked on one data set with all runs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Return the texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
+    """Return the texts for the top of the page. They are the warnings of the runs and, for a quick study, what it
+    leaves out."""
     sentences = []
     if quick:
         sentences.append("quick: one change of each route, three arms, CUBIC and a page load: verdicts mean nothing")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of each run, for claims and tables: the performance of the load, and the fate of its packets."""
+"""The results of each run, for claims and tables. They show how well the load performed, and what happened to its
+packets."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from leowarp_studies.gaps.arms import BY_NAME, CALL, PAGE, RATE_BPS
 from leowarp_studies.gaps.runs import parts_of
 
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
-"""The rate in bit/s at which the link can carry a transfer's payload. Each packet has 1514 bytes, of which 1448 are
+"""The largest payload rate of a transfer over the link, in bit/s. Each packet has 1514 bytes, of which 1448 are
 payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
 """The measures of the loads, with their units. A larger value is worse. For a transfer, the measure is the time that
@@ -28,7 +29,7 @@ COUNTS = {
     "late_pkts": "late_pkts", "lost_in_gap_pkts": "lost_loss_pkts", "spurious_pkts": "spurious_retransmissions_pkts",
     "timeouts": "sender_timeouts",
 }  # fmt: skip
-"""The columns for transfers only, each with the name of its scalar."""
+"""The columns that only transfers have, each with the name of its scalar."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of the study: every arm with every load at the same changes. There is one group per route and family of
-arms."""
+"""The runs of the study. Every arm is run with every load, at the same path changes. Each route and family of arms is a
+group of runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FAMILIES = {
     DISHES: "the receiver's dish without a reconfiguration, with a hold, with a whole profile",
     LASERS: "a laser that is there at once, waited for, lost on or buffered for",
 }
-"""The families of arms, in the order in which their runs are made, with a description of each."""
+"""The families of arms, each with a description. Their runs are made in this order."""
 _SECTIONS = ("routing", "cures", "ground", "isl")
 _QUICK_LOADS, _QUICK_ARMS = (CUBIC, PAGE), (FROZEN, PLAIN, LOST)
 CALL_S = 3
@@ -57,7 +57,7 @@ def samples(route: Route, family: str) -> tuple[int, ...]:
 
 
 def group_of(route: Route, family: str) -> str:
-    """Return the name of a group of runs."""
+    """Return the name of the group of runs that have this route and family of arms."""
     return f"{route.name}-{family}"
 
 
@@ -67,7 +67,7 @@ def name_of(route: Route, at_s: int, arm: str, load: str) -> str:
 
 
 def parts_of(name: str) -> tuple[str, int, str, str]:
-    """Return the route, sample, arm and load in a scenario's name.
+    """Return the four parts of a scenario's name: route, sample, arm and load.
 
     >>> parts_of("madrid-tokyo.117.gap-lost.cubic")
     ('madrid-tokyo', 117, 'gap-lost', 'cubic')
@@ -97,7 +97,7 @@ def _part(route: Route, family: str, why: str) -> Part:
 
 
 def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
-    """Yield the keys of each run of a group."""
+    """Yield the scenario keys of each run of a route and a family of arms."""
     for load in LOADS:
         for number, at_s in enumerate(samples(route, family)):
             for arm in (arm for arm in ARMS if arm.family == family):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's tables for the page and the guide: the harm by arm and load, and its three parts."""
+"""Builds the study's tables for the page and the guide. They list the harm for each arm and load, and the three parts
+of the harm."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, explanations, figures and tables of several claims use. Most numbers are counts that explain a
-session's result."""
+"""Computes the numbers that are used for more than one claim: in tests, explanations, figures and tables. Most numbers
+are counts that explain a session's result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
 from leowarp_studies.huston2024.variants import BY_NAME
 
 Frames = Mapping[str, Any]
-"""The data sets of the study by name. A data set is missing if its runs failed or were not made."""
+"""A dict from name to data set of the study. A data set is missing if its runs failed or were not made."""
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
@@ -45,20 +45,20 @@ def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
 
 
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Return the median over seeds of a variant's goodput in bit/s. Goodput counts the bytes that arrive in order at
-    the receiver, over the whole session."""
+    """Return a variant's goodput in bit/s, as the median over seeds. Goodput counts the bytes that the receiver gets in
+    order during the whole session."""
     rows: pd.DataFrame = frames["sessions"]
     return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
-    """Return the median over seeds of the payload rate that the downlink could have carried, as a mean over each
-    session."""
+    """For each session, the mean payload rate that the downlink could have carried is computed. Return its median over
+    seeds."""
     return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
 
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Return the median over seeds of goodput as a share of the session's own capacity."""
+    """Return the median of the goodput over seeds. The goodput is a share of the capacity in the same session."""
     # The share is computed for each seed, because capacity differs more between seeds than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
@@ -84,7 +84,8 @@ def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
-    """Return the number of window cuts per session by the kind of loss that caused them, as a mean over seeds."""
+    """Return a dict from each kind of loss to the number of window cuts per session that it caused, as a mean over
+    seeds."""
     return {
         kind: float(np.mean([int((trace.cuts["kind"] == kind).sum()) for trace in traces]))
         for kind in (*KINDS, NO_LOSS)
@@ -97,8 +98,8 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     the median time that these windows took to recover. `apart_p50_s` is the median time between cuts, and
     `after_p50_pkts` the median window after a cut.
 
-    `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
-    `needed_p50_s` is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
+    `needed_p50_s` is the time that CUBIC needs to return to the window before a cut. It is computed for the median of
+    these windows, as K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: The sessions of one variant at one preset.
     """
@@ -193,8 +194,8 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Return the share of cuts by loss that follow exactly one lost packet. NewReno repairs the loss of a single packet
-    as fast as SACK does."""
+    """Return the share of window cuts that follow the loss of exactly one packet. Only cuts caused by losses count.
+    NewReno repairs the loss of a single packet as fast as SACK does."""
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
@@ -273,10 +274,10 @@ def slot_means_bps(
 
 @dataclass(frozen=True)
 class Moves:
-    """The relative changes of BBR's estimate from one value to the next.
+    """Relative changes of BBR's bandwidth estimate.
 
-    across, within: float64 arrays. The changes from one slot to the next, and the changes from the first to the second
-        half of a slot; 0.1 means 10 %.
+    across, within: float64 arrays. The changes from one slot to the next (`across`), and from the first to the second
+        half of a slot (`within`). 0.1 means 10 %.
     """
 
     across: np.ndarray
@@ -284,7 +285,7 @@ class Moves:
 
     @property
     def known(self) -> bool:
-        """Return true if there is at least one change of each kind."""
+        """Return true if `across` and `within` both contain at least one change."""
         return len(self.across) > 0 and len(self.within) > 0
 
     def revised(self, limit_ratio: float) -> float:
@@ -299,7 +300,8 @@ class Moves:
 
 
 def estimate_moves(traces: Sequence[Trace]) -> Moves:
-    """Return the relative changes of BBR's bandwidth estimate, over all sessions."""
+    """Return the relative changes of BBR's bandwidth estimate in all sessions: at reconfigurations, and within
+    slots."""
     across, within = [], []
     for trace in traces:
         slots = slot_means_bps(trace, between=trace.estimate_between)
@@ -310,7 +312,7 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 
 
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
-    """Return the difference between two variants, paired by seed, as a median over seeds.
+    """Return the median difference between two variants. The difference is computed for each seed.
 
     The variants are compared by differences, because a count may be 0, and a ratio to 0 is undefined.
     """

@@ -22,7 +22,7 @@ from leowarp_studies.huston2024.rules import Rules
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason.
 
-    frames: The data sets by name.
+    frames: A dict from name to data set.
     folder: The folder for the figures, which is created if missing.
     """
     return drawing.draw(KINDS, frames, folder, rules)

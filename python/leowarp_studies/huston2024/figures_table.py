@@ -58,7 +58,8 @@ PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ra
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """Return the value of a cell of the table. Columns about two flows on one path have values only at peak."""
+    """Return the value of a cell of the table. A column about two flows on one path has a value only with the preset
+    for peak hours."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
@@ -125,7 +126,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 _FAR = 1e6
-"""The value outside every axis at which infinite intervals end."""
+"""A value beyond the limits of every axis. Infinite intervals are drawn up to this value."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -158,7 +159,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the gain of handover-aware senders as a function of the error of the assumed schedule."""
+    """Draw how much handover-aware senders gain, as a function of the error of the schedule that they assume."""
     rows: pd.DataFrame = frames["phases"]
     drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()

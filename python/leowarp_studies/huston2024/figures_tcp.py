@@ -80,8 +80,8 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the window cuts per session by cause, for the loss-based variants: the study's own congestion controls, the
-    cures, and CUBIC without SACK."""
+    """Draw the number of window cuts per session for each cause. The figure shows the loss-based variants: the study's
+    own congestion controls, the cures, and CUBIC without SACK."""
     # BBR does not change its threshold at a loss, so it has no cuts (see `traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
     # Bars are sorted by preset first, so that the bars of variants at one preset are adjacent.

@@ -10,7 +10,8 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""The name of the sessions at peak without isolated loss, used in place of a preset's name."""
+"""The name of sessions at peak hours without isolated loss. It stands where other sessions have the name of a
+preset."""
 
 DURATION_S = 60
 """The length of every TCP session in s. A session contains four reconfigurations."""

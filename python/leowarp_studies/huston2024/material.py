@@ -38,7 +38,7 @@ LEAD = (
 )
 
 TABLE = "table.csv"
-"""The file beside the page with the table of all variants, for programs."""
+"""The table of all variants as a file for programs, in the same directory as the page."""
 TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
@@ -234,8 +234,8 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
-    """Return the traces of each condition, keyed by the condition's name. The dict is empty unless every condition has
-    traces, because claims compare conditions with each other."""
+    """Return the traces of each condition, keyed by the condition's name. Claims compare conditions with each other, so
+    the dict is empty if a condition has no traces."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))
@@ -243,7 +243,7 @@ def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Tra
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Return the rows of runs whose directories are stored, each with its run, sorted by seed."""
+    """Return each row of a run whose directory is stored, together with the run. The rows are sorted by seed."""
     # Because of the sorting, figures show the same session whatever the order of rows in the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
@@ -261,7 +261,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 
 
 def _data_section(parts: tuple[Part, ...]) -> str:
-    """Return an HTML section about the places of the results."""
+    """Return an HTML section that says in which files and folders the results are."""
     note = (
         f'The table of all variants with its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."

@@ -17,8 +17,8 @@ S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""The length in ns of the windows before and after a reconfiguration. A rise of the RTT is searched after the
-reconfiguration. Losses are counted before and after it."""
+"""The length in ns of the windows before and after a reconfiguration. A rise of the RTT is searched only after the
+reconfiguration, but losses are counted before and after it."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
 """The first value is the maximum time from a probe to the next reconfiguration, in ns. The second is the maximum time
@@ -76,7 +76,8 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """Return the largest round-trip time after the reconfiguration minus the round-trip time before it."""
+        """Return by how much the largest round-trip time after the reconfiguration exceeds the round-trip time before
+        it."""
         return self.highest_ms - self.before_ms
 
 
@@ -142,10 +143,11 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 
 
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
-    """Return the absolute difference of successive round-trip times within a slot.
+    """Return the absolute differences between successive round-trip times of the same slot.
 
-    from_ns: The time after a reconfiguration in which RTTs are left out; 0 includes the handovers.
-    Returns: float64 array. Values are in ms. At a lost probe, the replies before and after it are compared.
+    from_ns: RTTs are left out if they were measured within this time after a reconfiguration. With 0, RTTs during
+        handovers are included.
+    Returns: float64 array. Values are in ms. If a probe was lost, the replies before and after it are compared.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []

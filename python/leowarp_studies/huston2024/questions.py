@@ -35,12 +35,12 @@ _VARIES: dict[str, Any] = {
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The profile's own values of the scenario keys in `STILL`."""
+"""The values that the profile has for the scenario keys in `STILL`."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""The two variants of CUBIC without jitter. Without jitter, round trips are shorter by the mean of the jitter, 12.7 ms.
-The second variant has a base RTT that is 12.7 ms longer, so its mean round trip is unchanged."""
+"""The two conditions for CUBIC without jitter. The first shortens round trips by the mean jitter of 12.7 ms. The second
+adds 12.7 ms to the base RTT, so the mean round trip is the same as with jitter."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
@@ -48,7 +48,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """Return the name of a condition in the results.
+    """Return the name that a condition has in the results.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -57,7 +57,7 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """Return all eight conditions: for each name, the properties of the path that are constant."""
+    """Return a dict from the name of each of the eight conditions to the path properties that are constant."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
@@ -100,8 +100,8 @@ def _jitter() -> Part:
 
 
 def _conditions() -> Part:
-    """Return a group with BBR over paths whose capacity, base delay and jitter each vary or are constant, in all
-    combinations."""
+    """Return a group of runs with BBR over several paths. Each of capacity, base delay and jitter varies or is
+    constant, and the group has all combinations."""
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
@@ -114,8 +114,8 @@ def _conditions() -> Part:
 
 
 def _shared(customers: int) -> Part:
-    """Return a group with CUBIC and BBR beside CUBIC flows of other customers, with the isolated loss of off-peak
-    hours."""
+    """Return a group of runs in which a CUBIC or BBR flow shares the link with CUBIC flows of other customers. The
+    isolated loss is that of off-peak hours."""
     made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
     made["set"] |= {"access.preset": OFF_PEAK}
     for number in range(1, customers + 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's sessions over a replay of a recorded dish instead of over the profile.
+"""Repeats the study's sessions over a replay of a recorded dish, which replaces the profile.
 
 The recording is divided into windows, each as long as a session of the study. The study uses different windows instead
 of different seeds. Within a window, all variants meet the same part of the recording.
@@ -42,8 +42,8 @@ LINK = ("r0", "r1")
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
-"""The time in ns that the recording must continue after the last window. Packets sent at the window's end still need a
-path."""
+"""The recording must continue for this time in ns after the last window. The reason is that packets sent at the
+window's end still need a path."""
 
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
@@ -127,7 +127,8 @@ def _span_ns(found: Measurement) -> tuple[int, int]:
 
 
 def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
-    """Return all groups of runs for a recording. Without a schedule, only groups that need no schedule are included."""
+    """Return all groups of runs for a recording. If the recording has no schedule, groups that need one are left
+    out."""
     wanted = (*MAIN, *CURES, *PROPOSALS, *(BY_NAME[name] for name in OTHERS))
     if recording.schedule is None:
         wanted = tuple(variant for variant in wanted if not variant.congestion_control.endswith("_handover"))
@@ -147,7 +148,7 @@ def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
 
 
 def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant], *, beside: bool) -> Part:
-    """Return a group of runs: each variant in each window."""
+    """Return a group of runs, with one run for each variant in each window of the recording."""
     made = content(name, SCENARIO, {}, 1)
     made["set"] |= {
         "run.duration": f"{DURATION_S} s", "measured.file": str(recording.path), "measured.queue": "5000 pkts",
@@ -179,8 +180,8 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 
 
 def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Return the data sets by the names that claims use. The column `seed` has the number of the window, and the only
-    preset has the name peak.
+    """Return a dict from the names that claims use to the data sets. The column `seed` contains the number of the
+    window. The only preset is called peak.
 
     Returns frames: The data sets of `FRAMES` that have runs.
     Returns view: One of the runs.
@@ -221,7 +222,7 @@ def _numbered(recording: Recording, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def skipped(recording: Recording) -> dict[str, str]:
-    """Return the names of the data sets that a recording without a schedule lacks, each with the reason."""
+    """If the recording has no schedule, some data sets are missing. Return their names, each with the reason."""
     if recording.schedule is not None:
         return {}
     why = f"no period is found in {recording.name}, so that there is no schedule to be aware of"

@@ -58,8 +58,8 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `variant, seed`, the variant's share of both flows' total goodput, Jain's index, and the goodputs of both
-    flows.
+    """Return one row per run in which two flows share the link. The columns are `variant, seed`, the variant's share of
+    the total goodput, Jain's index, and both goodputs.
 
     Shares and indices are from 0 to 1, and goodputs in bit/s.
     """
@@ -108,7 +108,7 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the columns `variant, late_s, seed, goodput_bps, retransmissions_pkts`. `late_s` is the time by which the
     assumed schedule is late.
 
-    The figure computes the ratio to the unmodified congestion control, from sessions with the same seeds.
+    The figure divides the goodput by that of the unmodified congestion control in sessions with the same seeds.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
@@ -125,7 +125,7 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     are the payload rates that the link was able to carry during the test.
 
     The rate of a test is the bytes received in order by all connections of a direction, divided by the sending time.
-    The rate includes data in a full queue at the end of sending, so it may exceed the capacity of the link.
+    Data that are still in the queue when sending ends also count, so the rate may exceed the capacity of the link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):

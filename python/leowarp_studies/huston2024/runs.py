@@ -40,7 +40,8 @@ from leowarp_studies.huston2024.variants import (
 )
 
 SEEDS, QUICK_SEEDS = 20, 3
-"""The number of seeds of the runs in the table, in a full and in a quick reproduction."""
+"""The number of seeds for the runs in the table. The first number is for a full reproduction, the second for a quick
+one."""
 
 NEW_SEEDS = 10
 """The number of seeds for the study's proposals in their original form, and for BBR version 3. With ten values, the
@@ -52,8 +53,8 @@ second. With a loss of 1 to 2 %, the second ping loses 18 to 36 of its 1,800 pro
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""The two patterns of sending the probes of a flood ping. `ping -f` of iputils sends at least 100 probes per second.
-The study describes a ping that waits for the reply to the previous probe."""
+"""A flood ping sends its probes in one of these two patterns. `ping -f` of iputils sends at least 100 probes per
+second. The study describes a ping that waits for the reply to the previous probe."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
 """The first and the last day of the capacity tests in the study's figure 2. There are 1,464 tests, one every
@@ -152,8 +153,8 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Return a group of runs of the given variants, on links without isolated loss. At peak, isolated loss cuts windows
-    so often that the effects of handovers are hardly visible."""
+    """Return a group of runs of the given variants, on links without isolated loss. At peak hours, isolated losses
+    reduce windows so often that handovers have hardly any visible effect."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= NO_LOSS
@@ -186,7 +187,8 @@ def _losses() -> Part:
 
 
 def _phases() -> Part:
-    """Return a group of handover-aware congestion controls that assume a schedule with the errors `PHASE_ERRORS_S`."""
+    """Return a group of runs with handover-aware congestion controls. The schedule that they assume has the errors
+    `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
     # Every run sets the schedule in both congestion control modules; the parameter of the module that is not used has
     # no effect.
@@ -199,8 +201,8 @@ def _phases() -> Part:
 
 
 def _capacity() -> Part:
-    """Return the group of capacity tests, each with its own seed. With equal seeds, the six tests of a day would be
-    alike."""
+    """Return the group of capacity tests, each with its own seed. With one common seed, the six tests of a day would
+    have the same random values."""
     count = len(capacity_instants())
     made = content("capacity", CAPACITY_SCENARIO, {}, None)
     made["together"] = [
@@ -216,8 +218,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """Return true if a quick reproduction includes the capacity test with the index `place`. The quick reproduction has
-    one test in `QUICK_STEP`, each at a later hour of the day than the previous test.
+    """Return true if a quick reproduction includes the capacity test with the index `place`. It includes one in every
+    `QUICK_STEP` tests. Each included test is at a later hour of the day than the previous one.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a TCP session's trace: rates over time, losses by kind, and each cut of the sender's window. Each cut
-has the loss before it, and the time until the window recovered."""
+"""Evidence from a TCP session's trace: rates over time, losses by kind, and each cut of the sender's window. For each
+cut, the loss before it and the time until the window recovered are known."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ CUT_WITHIN_NS = 500_000_000
 and the time until recovery begins."""
 
 CUT_RATIO = 0.9
-"""The largest ratio of the new slow-start threshold to the previous window that counts as a cut."""
+"""A window reduction counts as a cut if the new slow-start threshold divided by the previous window is at most this
+ratio."""
 
 BIN_NS = 500_000_000
 """The bin width, in ns, for the goodput that claims use. It is about ten round trips."""
@@ -38,14 +39,15 @@ and on the link at another time. The kind "other" means that a link was down, or
 lost."""
 
 NO_LOSS = "none"
-"""The kind of a cut without a loss before it. An ECN mark caused the cut, or HyStart ended slow start."""
+"""The kind of a window cut that no loss preceded. The cause is an ECN mark, or HyStart ended slow start."""
 
 
 OPEN_ENDED = "not at all"
 """The value of `SlowStart.by` for a session that never left slow start."""
 
 _NO_THRESHOLD = 2**30
-"""The smallest slow-start threshold that counts as not set. The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
+"""A slow-start threshold of at least this value counts as not set. The kernel's `TCP_INFINITE_SSTHRESH` is the largest
+int."""
 
 _FEWEST_TRIPS = 5
 """The growth of the window is measured only over at least this number of round trips."""
@@ -76,8 +78,9 @@ class Trace:
     cwnd_t_s, cwnd_pkts: float64 arrays of shape (samples,)
     bbr_bps: float64 array of shape (samples,). BBR's bandwidth estimate, or nan for other algorithms.
     losses: `t_s`, `kind`; one row per lost data packet.
-    cuts: `t_s`, `kind` (of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (number of packets lost before the
-        cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the next cut).
+    cuts: `t_s`, `kind` (the kind of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (the number of packets
+        lost before the cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the
+        next cut).
     timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is about the time from the end of a repair after a
         timeout to the next cut. `to_pkts` is the window at `until_s`. `growth_ratio` is the growth of the window per
         round trip (0.05 means 5 %).
@@ -115,8 +118,8 @@ class Trace:
         return float(self.goodput_bps[inside].mean()) if inside.any() else math.nan
 
     def estimate_between(self, start_s: float, end_s: float) -> float:
-        """Return the mean of BBR's bandwidth estimate over the samples in [start, end). The mean is nan without
-        samples, and for other algorithms."""
+        """Return the mean of BBR's bandwidth estimate over the samples in [start, end). The result is nan if there are
+        no samples, or if the algorithm is not BBR."""
         # BBR's estimate is 0 before the first round trip is measured.
         inside = (self.cwnd_t_s >= start_s) & (self.cwnd_t_s < end_s) & (self.bbr_bps > 0)
         return float(self.bbr_bps[inside].mean()) if inside.any() else math.nan
@@ -135,16 +138,17 @@ def trace_of(
     changes_ns: np.ndarray | None = None,
     seed: int | None = None,
 ) -> Trace:
-    """Return the trace of the main flow of a stored run. `series` determines the end at which goodput is measured, at
-    the receiver or at the sender.
+    """Return the trace of the main flow of a stored run. `series` determines whether goodput is measured at the
+    receiver or at the sender.
 
     bin_ns: The width of the bins of goodput and capacity.
-    series: "in_order" (at the receiver) for claims, "sacked" (at the sender) for figures.
+    series: The definition of goodput. Claims use "in_order" (at the receiver), and figures use "sacked" (at the
+        sender).
     link: (str, str). The nodes at the ends of the link whose capacity, in the flow's direction, counts as the path's
         capacity.
-    changes_ns: int64 array. The times of the reconfigurations; default: the times of the run's path. A replay needs the
-        times, because it has no schedule.
-    seed: The number by which sessions are paired; default: the run's seed.
+    changes_ns: int64 array. The times of the reconfigurations. By default, these are the times at which the run's path
+        changes. For a replay, the times must be given, because it has no schedule.
+    seed: Sessions with equal `seed` are paired. The default is the run's seed.
     """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
@@ -215,7 +219,7 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
 def after_timeouts(
     t_ns: np.ndarray, ca_state: np.ndarray, cwnd_pkts: np.ndarray, srtt_us: np.ndarray, cut_s: np.ndarray
 ) -> pd.DataFrame:
-    """Return the growth of the window after each repair that began with a timeout (see `Trace.timeouts`).
+    """Return how the window grew after each repair that began with a timeout (see `Trace.timeouts`).
 
     t_ns, ca_state, cwnd_pkts, srtt_us: arrays of shape (samples,)
     cut_s: The times in seconds, ascending, at which the window was cut (see `cuts`).
@@ -242,8 +246,8 @@ def after_timeouts(
 
 
 def payload_ratio(samples: pd.DataFrame) -> float:
-    """Return the share of payload in the bytes that a link transmits for a full segment. The other bytes are IP and TCP
-    headers with timestamps, and 14 bytes of Ethernet."""
+    """Return the payload of a full segment, divided by the bytes that a link transmits for the segment. The other bytes
+    are IP and TCP headers with timestamps, and 14 bytes of Ethernet."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
     # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps including padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
@@ -289,9 +293,9 @@ def cuts(
     previous window is the larger one of the windows in the two samples before. Every loss-based algorithm sets the
     slow-start threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start.
     In addition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, before the
-    threshold changes again. This condition excludes repairs by `cubic_handover`, which does not reduce its window and
-    later restores the old threshold. Two cuts count as one if they are less than two samples apart. A cut in the state
-    `CA_CWR` is a reaction to a mark instead of a loss.
+    threshold changes again. `cubic_handover` does not reduce its window for a repair, and later restores the old
+    threshold. This condition therefore excludes such repairs. Two cuts count as one if they are less than two samples
+    apart. A cut in the state `CA_CWR` is a reaction to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: The result of `losses`.
@@ -331,8 +335,8 @@ def cuts(
 
 
 def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_pkts: float, until: int) -> float:
-    """Return the time from a cut to the first sample at which the window has its previous size again. The time is nan
-    if the next cut comes first.
+    """Return the time from a cut until the window has its previous size again, in s. The time is nan if another cut
+    comes first.
 
     The search for the recovery begins at the window's minimum, because the window may fall only after the sample of the
     cut.

@@ -54,7 +54,8 @@ CURES = (
     Variant("cubic_handover", "CUBIC, handover-aware", "cubic_handover", {}, "claim 3.13"),
     Variant("cubic-ecn-fq_codel", "CUBIC, ECN, fq_codel", "cubic", _aqm("fq_codel"), "RFC 3168 beside claim 3.14"),
 )
-"""The cures for handovers that go further than the study's proposals, and ECN as in RFC 3168."""
+"""Variants with cures for handovers that go further than the study's proposals, and variants with ECN as in RFC
+3168."""
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
@@ -95,7 +96,7 @@ OTHERS = (
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
 )
-"""The variants with another queue discipline, and the variants that fq paces."""
+"""The variants whose queue discipline is not the default, and the variants whose packets fq paces."""
 
 REPAIRS = (
     # Without SACK (RFC 2018), the sender repairs one loss per round trip (NewReno, RFC 6582).
@@ -113,10 +114,10 @@ VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 BESIDE = "cubic"
-"""The variant of the flow that runs beside another variant."""
+"""In the group `beside`, each variant shares the link with a flow of this variant."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""The variants that are left out of the group `beside`. Most of these variants set something for a whole host. The
-CUBIC flow on the same host would also run without SACK, or with marks. BBR version 3 is in a separate group."""
+"""The variants that are left out of the group `beside`. Most of them change a setting of the whole host, such as SACK.
+The CUBIC flow on the same host would change as well. BBR version 3 is in a separate group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
 """The variants that are also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
@@ -126,7 +127,7 @@ _KEYS: dict[str, Any] = {
     "tcp.pacing": "internal", "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
     "modules.bbr_handover.only_defer": "0", "modules.cubic_handover.marks_only": "0",
 }  # fmt: skip
-"""The scenario keys in which variants differ, each with the value for variants that do not set it."""
+"""The scenario keys in which variants differ. If a variant does not set a key, the key has this value."""
 
 
 def in_step(variants: Sequence[Variant]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""The note for claims that hold only because the profile was calibrated to the claimed value."""
+"""The note for a claim that holds only because the claimed value was used to calibrate the profile."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
@@ -41,8 +41,8 @@ def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
 
 
 def elsewhere(frames: Frames, one: str, other: str) -> str:
-    """Return the goodput ratio of two variants as a text, off-peak and at peak without isolated loss. Handovers matter
-    more at these presets."""
+    """Return the goodput ratio of two variants as a text, for two presets. Handovers matter more at these presets:
+    off-peak, and at peak without isolated loss."""
     return ", ".join(
         f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
         for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))
@@ -50,8 +50,8 @@ def elsewhere(frames: Frames, one: str, other: str) -> str:
 
 
 def recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
-    """Return the time in seconds until goodput recovered after a handover, by variant, as a text that explains a
-    verdict."""
+    """Return a text that explains a verdict. It gives the time in s until goodput has recovered after a handover, for
+    each variant."""
     rows = frames["sessions"]
     rows = rows[rows["preset"] == preset]
     return ", ".join(

@@ -21,7 +21,7 @@ from leowarp_studies.programs.rules import Rules
 from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
-"""The ticks of load times on a logarithmic axis."""
+"""The ticks of a logarithmic axis of load times, in s."""
 MOST_RATIO = 5
 """The axis is logarithmic if the largest load time is more than this many times the smallest."""
 

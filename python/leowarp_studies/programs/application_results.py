@@ -39,8 +39,8 @@ def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
     Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`: number of stalls.
         `stalled_ns`: their total time. `bitrate_bps`: mean bit rate, or null if no segment arrived. `switches`: number
-        of changes of the bit rate. `latency_ns`: median latency over segments, or null unless the stream is live.
-        Numbers of packets have the same meaning as in `pages_of`.
+        of changes of the bit rate. `latency_ns`: median latency over segments, or null unless the stream is live. The
+        columns with numbers of packets have the same meaning as in `pages_of`.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page loads and films over the paths of `runs`, with the same control for each path."""
+"""The runs with page loads and films. They use the paths and the control conditions of `runs`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 """The groups of runs, by path."""
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
-"""The start of the page load in s, by path. A page load takes about 1.5 s over the paths with route changes. Over the
-access link, it takes less time, because the round trip is half as long. The start is chosen so that the path changes in
-the middle of the page load."""
+"""The time in s at which the page load starts, for each path. A page load takes about 1.5 s over the paths with route
+changes. Over the access link, it takes less time, because the round trip is half as long. The start is chosen so that
+the path changes in the middle of the page load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
 """The time in s after which a page load counts as failed. No further route change occurs during this time."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
-"""The start of a film in s. The route change comes 6 s after the start. Reconfigurations come 4 s and 19 s after the
-start."""
+"""The time in s at which a film starts. The route change comes 6 s after the start. Reconfigurations come 4 s and 19 s
+after the start."""
 VIDEO_SEEDS = (1, 2)
 VIDEO_KEYS: dict[str, dict[str, Any]] = {
     CHANGES: {f"{section}.{key}": value for section in ("isl", "ground")
@@ -62,8 +62,8 @@ _WHY = {
 
 
 def _samples(path: str, condition: str, seeds: Sequence[int]) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
-    """Yield the samples of a path. A sample has a name, the stations of server and client, and scenario keys. A quick
-    study has only the first sample."""
+    """Yield the samples of a path. A sample is a tuple of a name, the stations of server and client, and scenario keys.
+    A quick study uses only the first sample."""
     if path == CHANGES:
         for change in runs.looked_at():
             ends = (change.pair.source, change.pair.destination)
@@ -98,5 +98,6 @@ def _videos(path: str, names: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def _lasting(end_s: float) -> dict[str, str]:
-    """Return the keys of a run that is somewhat longer than its program. The run stops when the program ends."""
+    """Return the scenario keys that allow a run to be somewhat longer than its program. The run stops when the program
+    ends."""
     return {"run.duration": f"{end_s + 10:g} s"}

@@ -19,7 +19,7 @@ HALF = 0.5
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
     """Judge how much payload is missing in the 3 s after a path change, as a share of the link's capacity. The goodput
-    without a path change is the reference. The worst change decides the verdict.
+    without a path change is the reference. The change with the largest share decides the verdict.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -64,7 +64,8 @@ def cubic_is_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 6.11 of programs (RFC 8985, 6.2: Linux adapts, and takes reductions back).
 def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
-    """Compare the median goodput of the kernel's CUBIC with quinn, quic-go and aioquic, without resequencing.
+    """Compare the median goodput of the kernel's CUBIC with that of quinn, quic-go and aioquic. The path has no
+    resequencing.
 
     Returns: Numbers: `goodput_bps` by sender.
     """

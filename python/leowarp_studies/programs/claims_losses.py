@@ -31,7 +31,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 
 # Implements claim 6.2 of programs (RFC 9002, 6.1.1 and 6.1.2).
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
-    """Judge the share of late packets that quinn, quic-go and aioquic declared lost, over all changes.
+    """Judge how many of the late packets quinn, quic-go and aioquic declared lost, as a share over all route changes.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -40,7 +40,8 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 
 # Implements claim 6.3 of programs (ngtcp2, lib/ngtcp2_rtb.c: its packet threshold is half of what is in flight).
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
-    """Compare the share of late packets that ngtcp2 declared lost with the share of each of the other three stacks.
+    """Compare the four QUIC stacks by the share of late packets that they declared lost. ngtcp2 is compared with each
+    of the others.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -61,8 +62,8 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Compare the share of late packets that each sender treated as lost, over all changes. TCP retransmitted them
-    spuriously, and QUIC declared them lost.
+    """Compare the share of late packets that each sender treated as lost, over all changes. A TCP sender retransmitted
+    such packets spuriously, and a QUIC sender declared them lost.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -81,10 +82,10 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Compare two packet counts: spuriously declared lost without a later acknowledgement, and arrived beyond the
-    receiver's window.
+    """Compare two counts: packets that were spuriously declared lost and never acknowledged, and packets that arrived
+    outside of the receiver's window.
 
-    Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
+    Returns: Numbers by sender, as sums over all changes: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts`.
     """
     tells = {name: ev.rows(frames, CHANGES, sender=name)["found_spurious_pkts"].notna().all() for name in QUIC}
     names = [name for name in ev.present(frames, CHANGES, (AIOQUIC, QUIC_GO, NGTCP2)) if tells[name]]
@@ -114,7 +115,8 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Judge the number of late packets over the profile in all runs, and the share of spuriously declared losses.
+    """Judge the number of late packets in all runs over the profile, and the share of packets that were spuriously
+    declared lost.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
@@ -145,7 +147,8 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """Return each sender's largest share of packets that it spuriously declared lost in a run of the groups."""
+    """For each run of the groups, the share of packets that the sender spuriously declared lost is computed. Return the
+    largest share for each sender."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

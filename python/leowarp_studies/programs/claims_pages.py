@@ -128,8 +128,8 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 
 # Implements claim 6.17 of programs (losses around reconfigurations do not indicate congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
-    """Compare page load times with and without a reconfiguration during the load. The ratio for BBR is compared with
-    the ratio for CUBIC over the same protocol.
+    """Test how much longer a page load takes if a reconfiguration happens during the load. The ratio for BBR is
+    compared with the ratio for CUBIC over the same protocol.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -144,7 +144,8 @@ def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.18 of programs (a late packet halves one of six windows).
 def six_windows_are_better_than_one(frames: Frames) -> Outcome:
-    """Compare the median load times of HTTP/1.1 and HTTP/2 over the mobile channel without resequencing, with CUBIC.
+    """Compare the median load times of HTTP/1.1 and HTTP/2. The path is the mobile channel without resequencing, and
+    the TCP is CUBIC.
 
     Returns: Numbers: `load_ns` by protocol and stack.
     """
@@ -156,8 +157,8 @@ def six_windows_are_better_than_one(frames: Frames) -> Outcome:
 
 # Implements claim 6.19 of programs (6.10 and 6.11).
 def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
-    """Compare the median load times of HTTP/3 by aioquic over the mobile channel. The comparisons are HTTP/2 with
-    CUBIC, and HTTP/3 by aioquic on the channel with resequencing.
+    """Compare the median load times of HTTP/3 by aioquic over the mobile channel with two others. One is HTTP/2 with
+    CUBIC. The other is HTTP/3 by aioquic with resequencing on the channel.
 
     Returns: Numbers: `load_ns` by protocol and stack, `resequenced_load_ns`.
     """

@@ -49,7 +49,8 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     """Judge the number of stalls near route changes, in all films.
 
-    Returns: Numbers: `stalls`, mean by player, protocol and stack.
+    Returns: Numbers: `stalls`, the mean number of stalls for each player, protocol and stack; `still_stalls`, the same
+        on the frozen path.
     """
     found, still = _each(frames, CHANGES, "stalls"), _each(frames, CHANGES, "stalls", STILL)
     parts = {
@@ -66,7 +67,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
     """Compare how long the videos stalled in total over the profile `starlink`. The players have 2 s and 6 s of buffer.
 
-    Returns: Numbers: `stalled_ns`, mean by player, protocol and stack.
+    Returns: Numbers: `stalled_ns`, the mean for each player, protocol and stack.
     """
     found = _each(frames, STARLINK, "stalled_ns")
     parts = {f"live, {BY_NAME[way].label}": value > 0 for way, value in found[LIVE].items()}

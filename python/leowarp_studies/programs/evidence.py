@@ -15,7 +15,7 @@ from leowarp_studies.programs.runs import MOVING
 from leowarp_studies.programs.senders import BY_NAME, SENDERS
 
 Frames = Mapping[str, Any]
-"""The data sets of the study by name: `runs`, and for figures `views`."""
+"""A dict from the name of a data set to the data set. The claims need `runs`, and the figures also need `views`."""
 
 
 def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: str | None = None) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """Return the senders in `among` (None means all) with runs in a group, in the order of `among` or `SENDERS`."""
+    """Return the senders in `among` that have runs in a group, in the order of `among`. None means all of `SENDERS`."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]
@@ -69,7 +69,7 @@ def outcome(
 
     is_known: True if the data that the claim needs exist. The verdict is "cannot be told" without these data, or if
         `parts` is empty.
-    because: The explanation that is appended to the parts that do not hold.
+    because: The explanation that is appended to the list of parts that do not hold.
     """
     if not (parts and is_known):
         return Outcome("cannot be told", measured, numbers)

@@ -32,7 +32,7 @@ print."""
 CLOSE = (QUINN, NGTCP2)
 """The stacks for which a figure shows single packets."""
 CLOSE_S = (-0.15, 0.45)
-"""The beginning and end of the time in this figure, in s relative to the change."""
+"""The time axis of this figure begins and ends at these times, in s relative to the change of the path."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -62,8 +62,8 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw means over runs by sender: late packets, packets declared lost, and spurious declarations that the sender
-    found.
+    """For each sender, draw the mean number of late packets, packets declared lost, and losses that the sender found
+    spurious.
 
     Raises TraceError if no packet was late.
     """
@@ -89,7 +89,7 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw one change with the sending time and arrival time of every datagram of two stacks.
+    """Draw one route change for two stacks. The figure shows when every datagram was sent, and when it arrived.
 
     Raises TraceError if the runs of both stacks are missing.
     """
@@ -117,9 +117,9 @@ def _first_run(frames: Mapping[str, Any], sender: str) -> Path | None:
 
 
 def _datagrams(run: Path) -> pd.DataFrame:
-    """Return the packets of the transfer's source on its connection, in order of `number` (0 is the first packet after
-    the change). The columns are `sent_ms, received_ms` relative to the change, and `is_late`. Packets sent outside of
-    `CLOSE_S` are left out."""
+    """Return the packets that the transfer's source sent on its connection, sorted by `number`. Number 0 is the first
+    packet after the change. The columns are `sent_ms, received_ms` relative to the change, and `is_late`. Packets sent
+    outside of `CLOSE_S` are left out."""
     opened = Run(run)
     flow = max((flow for flow in opened.summary["flows"] if flow["kind"] == "udp"), key=lambda flow: flow["sent_pkts"])
     echoes = opened.echoes(flow["flow"]).sort_values("sent_ns")

@@ -30,7 +30,7 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """Return the output of flow 0's client, as pairs (virtual time in ns, line).
+    """Return the lines that flow 0's client printed, as pairs (virtual time in ns, line).
 
     run: The run directory.
     """
@@ -55,8 +55,8 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Return the packet counts of flow 0's server. The counts come from the statistics that the client printed, or else
-    from the qlog.
+    """Return the packet counts of flow 0's server. The counts come from the statistics that the client printed. If
+    there are none, they come from the qlog.
 
     Raises TraceError if neither the statistics nor a qlog exists.
     """

@@ -39,7 +39,7 @@ LEAD = (
     "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
-"""The file beside the page with all runs, for programs."""
+"""The file `TABLE` is beside the page. It has one row per run, and is meant for programs."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 

@@ -238,7 +238,8 @@ def test_what_was_expected_holds_on_results_that_are_so(as_expected, number):
 
 
 def changed_in(name, where, **columns):
-    """Return synthetic page loads or films with some columns replaced in rows where `where(frame)` is true."""
+    """Return synthetic data sets. In `name` (page loads or films), some columns are replaced in the rows where
+    `where(frame)` is true."""
     frames = synthetic.frames()
     frame = frames[name]
     frame.loc[where(frame), list(columns)] = list(columns.values())

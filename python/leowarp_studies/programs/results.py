@@ -35,11 +35,11 @@ BIN_NS = 100_000_000
 AFTER_S = 3
 """The time after a change that is evaluated, in s."""
 DIP_BINS = 3
-"""The minimum length of a dip, in bins. It is 300 ms, which is two round trips of the longest path with a full
-queue."""
+"""The minimum length of a dip, in bins. Together, the bins last 300 ms, which is two round trips on the longest path
+with a full queue."""
 DIPPED_RATIO = 0.9
 WARM_S = 5
-"""The time in s from a transfer's start after which its share is measured. Slow start is over by then."""
+"""The share of a transfer is measured from this time in s after its start. By then, slow start is over."""
 BEYOND_PKTS = 128
 """The number of packet numbers that aioquic's receiver remembers (quic/recovery.py, QuicPacketNumberWindow)."""
 CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
@@ -53,12 +53,13 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: The columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
         `declared_pkts`: packets that the sender declared lost, or with TCP, packets that it retransmitted.
-        `spurious_pkts`: packets declared lost minus packets that were lost. For TCP, they are retransmissions whose
-        original also arrived. `found_spurious_pkts`: packets that the sender declared lost and later found to have
-        arrived. The value is null if the sender does not report them. `share_ratio`: the transfer's share of the data
-        that arrived for it and for the competing transfer. `bytes`: bytes that arrived in the `AFTER_S` seconds after
-        the change. `missing_ratio` (as a share of the link's capacity), `dip_ratio` and `recovery_ns` compare with the
-        same sender on the unchanging path. If a column does not apply to a group, its value is null.
+        `spurious_pkts`: the number of packets declared lost minus the number of lost packets. For TCP, it is the number
+        of retransmissions whose original also arrived. `found_spurious_pkts`: packets that the sender declared lost and
+        later found to have arrived. The value is null if the sender does not report them. `share_ratio`: the transfer's
+        share of the data that arrived for it and for the competing transfer. `bytes`: bytes that arrived in the
+        `AFTER_S` seconds after the change. `missing_ratio` (a share of the link's capacity), `dip_ratio` and
+        `recovery_ns` compare the sender with the same sender on the unchanging path. If a column does not apply to a
+        group, its value is null.
     """
     found = []
     for group in rows:
@@ -69,7 +70,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
 
 def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Return the values of a run, and the bytes that arrived in each bin from the change on."""
+    """Return the values of a run, and the bytes that arrived in each bin after the path change."""
     sample, condition, sender = parts_of(name)
     run = Run(directory)
     transfer = TRANSFERS[group]
@@ -115,7 +116,7 @@ def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
 
 
 def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
-    """Return the payload that arrived at the destination, in bytes per bin, including retransmissions."""
+    """For each bin, return the bytes of payload that arrived at the destination, including retransmissions."""
     bins = run.bins(flow)
     mine = bins[bins["direction"] == DATA]
     counts = np.zeros(round(seconds * 1e9) // BIN_NS)
@@ -126,8 +127,8 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """Return a transfer's share of the data of two competing transfers, while both had data to send. None means that
-    one of the two transfers ended before `from_ns`."""
+    """Return the share of the arrived data that belongs to one of two competing transfers. Only the time counts in
+    which both transfers had data to send. None means that one of the two transfers ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
     # The last bin in which both transfers have data is left out, because it is incomplete.
@@ -163,7 +164,8 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """Return the depth and duration of a dip in one series relative to another.
 
-    mine, theirs: The bytes in bins of `BIN_NS`, from the change on. `theirs` is the run without the change.
+    mine, theirs: The bytes in each bin of `BIN_NS`, from the change on. `theirs` is the series of the run without the
+        change.
     Returns dip_ratio: The largest missing share in `DIP_BINS` consecutive bins, or 0 if nothing is missing.
     Returns recovery_ns: The time until the end of the last `DIP_BINS` consecutive bins below `DIPPED_RATIO` of
         `theirs`. It is 0 if there are no such bins.

@@ -37,7 +37,7 @@ STARLINK_QUEUE = "400 pkts"
 a queue of 5000 packets."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
-"""The time in s of the first reconfiguration on the profile's clock."""
+"""The first reconfiguration happens at this time in s, on the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
 """The scenario keys for a slot that is longer than any run. No reconfiguration occurs, because the slot at the run's
 start lasts another half hour."""
@@ -52,7 +52,8 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""The time limit in s for a transfer, by group, counted from its start. A run ends with its transfer."""
+"""For each group, the time limit of a transfer in s, counted from the transfer's start. A run ends with its
+transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
@@ -102,7 +103,7 @@ def looked_at() -> tuple[Change, ...]:
     """Return the route changes at which the sending station switches to another satellite. On a saturated path, the
     queue is at this station.
 
-    Each pair of cities of the study `cures` contributes its first switch of this kind.
+    The result has one such change for each pair of cities of the study `cures`: the pair's first one.
     """
     found: dict[str, Change] = {}
     for change in route_changes.changes(each=5):
@@ -201,7 +202,7 @@ def _share(senders: Sequence[str], programs: Path) -> Iterator[One]:
 
 
 def sample_of(change: Change) -> str:
-    """Return the name of the sample with the runs around a change."""
+    """Return the name of the sample that contains the runs around a route change."""
     return f"{change.pair.name}-{change.at_s}"
 
 

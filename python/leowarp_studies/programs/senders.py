@@ -14,8 +14,8 @@ CLIENT_AFTER_S = 0.5
 CUBIC, BBR = "cubic", "bbr"
 NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
 STORAGE = "256 MiB"
-"""The space for two files of ngtcp2's server: the page that it serves, and its qlog. The qlog has about 900 bytes per
-packet."""
+"""The storage of a program. It must hold two files of ngtcp2's server: the page that it serves, and its qlog. The qlog
+has about 900 bytes per packet."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Transfer:
         """Return the transfer as a flow of a scenario, in the form of a mapping.
 
         sender: A name in `BY_NAME`.
-        programs: The build directory of the transfers of examples/programs.
+        programs: The build directory of the transfer programs in examples/programs.
         """
         ends = {"source": self.source, "destination": self.destination}
         if sender in KERNEL:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of page loads and films: combinations of a protocol, a congestion control, and a player's buffer."""
+"""The methods by which pages and films are loaded. A method is a combination of a protocol, a congestion control, and a
+player's buffer."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ HIGH_SNR_DB = 11
 """The study's "high SNR" is taken to mean the three highest SNRs of its range from 7 to 13 dB: 11, 12 and 13 dB."""
 
 GREATLY_RATIO = 0.1
-"""The smallest decrease that counts as "greatly decreases"."""
+"""The smallest relative decrease that counts as "greatly decreases"."""
 
 WAIT_MS = 10.0
 """Pairs count if their second packet comes at least this time, in ms, after the first. In the study, the second packet
@@ -34,8 +34,8 @@ SIGNS = {
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""The columns with signs of loss at the sender. The columns are counts per packet sent, so that sessions of different
-speed can be compared."""
+"""The columns with signs of loss at the sender. Each column is a count divided by the number of packets sent, so that
+sessions of different speed can be compared."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
 """The columns that rise with delayed ACKs according to claim 4.11. According to the claim, all other columns fall."""
@@ -93,8 +93,8 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """Measure the effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at the SNRs from
-    `HIGH_SNR_DB` on.
+    """With resequencing, measure how delayed ACKs change the goodput of NewReno and CUBIC. The result is for all SNRs,
+    and for the SNRs from `HIGH_SNR_DB` on.
 
     Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
@@ -134,8 +134,8 @@ def hybla(frames: Frames) -> Outcome:
     """Compare Hybla's goodput with the study's numbers and with the goodput of NewReno and CUBIC. All are compared both
     with and without delayed ACKs.
 
-    tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
-    segment. Delayed ACKs therefore slow the growth of the window only for Hybla.
+    tcp_hybla.c increases the window per ACK. tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged segment.
+    Delayed ACKs therefore slow the growth of the window only for Hybla.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
@@ -180,8 +180,8 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """Return the cost of delayed ACKs for Hybla as a text, in the profiles in which Hybla reduces its window at fewer
-    losses."""
+    """Return a text with the cost of delayed ACKs for Hybla. It covers the profiles in which fewer losses make Hybla
+    reduce its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []
@@ -202,8 +202,8 @@ def slows_growth(frames: Frames) -> Outcome:
     """Measure the time until the window reaches 500 packets. Return the time with delayed ACKs, divided by the time
     without. The runs have one flow over a path without loss.
 
-    Returns: Numbers: `<name>_ratio`. The ratio is 1.2 if the window needs 20 % longer with delayed ACKs, and infinite
-        if the window never reaches 500 packets.
+    Returns: Numbers: `<name>_ratio`. For example, 1.2 means that the window needs 20 % more time with delayed ACKs. The
+        ratio is infinite if the window never reaches 500 packets.
     """
     # The path can carry 807 packets in flight. At a window of 500 packets, slow start has not filled the path, so no
     # queue slows the growth.
@@ -224,8 +224,8 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Compare the retransmissions per session with delayed ACKs. The test uses the order of the algorithms, and the
-    decrease from the lowest to the highest SNR.
+    """Compare the retransmissions per session with delayed ACKs. The verdict depends on the order of the algorithms,
+    and on the decrease from the lowest to the highest SNR.
 
     Returns: Numbers: `<name>_pkts` (a median per SNR), `<name>_change` (from the lowest to the highest SNR).
         `<name>_steps_down` is the number of SNR steps at which retransmissions decrease, and `steps` is the number of
@@ -303,8 +303,8 @@ def pairs_wait(frames: Frames) -> Outcome:
 
 # Implements claim 4.11 of tauran2018 (figure 7).
 def timeouts_rise(frames: Frames) -> Outcome:
-    """Measure the effect of delayed ACKs with resequencing on the RTT, its variation, the RTO, and retransmissions by
-    timeout.
+    """Measure the effect of delayed ACKs on the RTT, its variation, the RTO, and retransmissions after a timeout. The
+    channel uses resequencing.
 
     The study names two causes: a lower RTO, and the delay of ACKs.
 
@@ -357,7 +357,8 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
 
 def _near_both(curve: list[Middle], factor: float) -> bool:
-    """Return true if both ends of a curve, at 7 and 13 dB, are within a factor of `factor` of the study's values."""
+    """Return whether a curve is near the study's values at both ends, 7 and 13 dB. A value is near if it differs by at
+    most a factor of `factor`."""
     return all(
         value.known and expected_bps / factor <= value.median <= expected_bps * factor
         for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))
@@ -379,7 +380,7 @@ def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
 
 
 def _waits_text(frames: Frames, name: str) -> str:
-    """Return the distribution of the waiting times of pairs, over all SNRs, as a text that explains a verdict."""
+    """Return a text that explains a verdict. It has the distribution of the waiting times of pairs over all SNRs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the link's effect on TCP, with or without delayed ACKs (4.1 to 4.3, 4.12)."""
+"""Claims about the effect of the link on TCP, for sessions with delayed ACKs and for sessions without (4.1 to 4.3,
+4.12)."""
 
 from __future__ import annotations
 
@@ -69,8 +70,8 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Return the share of the packets on the link that are lost after all retransmissions, by SNR. This share is the
-    median over all NewReno and CUBIC sessions."""
+    """Return a dict from SNR to the share of packets that the link loses in spite of all retransmissions. This share is
+    the median over all NewReno and CUBIC sessions."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
@@ -80,7 +81,8 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 def goodput_is_low(frames: Frames) -> Outcome:
     """Compare the goodput at each SNR with the goodput on the same path without fading. No session uses resequencing.
 
-    The comparison shows whether the channel limits goodput. Runs without fading last 60 s, and the last 40 s count.
+    The comparison shows whether the channel limits goodput. Runs without fading last 60 s, of which only the last 40 s
+    are evaluated.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
@@ -111,7 +113,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
 
 
 def _settled_bps(frames: Frames, control: str) -> float:
-    """Return the goodput over the link without fading, without delayed ACKs, in the last 40 s of 60 s."""
+    """Return the mean goodput without fading and without delayed ACKs, in the last 40 s of a run of 60 s."""
     trace = frames["growth"][control, OFF]
     late = trace.goodput_t_s >= 20
     return float(trace.goodput_bps[late].mean())
@@ -119,7 +121,7 @@ def _settled_bps(frames: Frames, control: str) -> float:
 
 # Implements claim 4.3 of tauran2018 (figure 4).
 def signs_of_loss_stay(frames: Frames) -> Outcome:
-    """Measure the duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
+    """At each SNR, measure the number of duplicate ACKs and of spurious retransmissions per 100 packets.
 
     The counts are divided by the number of sent packets, because a faster session has higher counts.
 
@@ -153,8 +155,8 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """Return the goodput with resequencing divided by the goodput without resequencing. Sessions are paired by SNR and
-    seed, so that both sessions of a pair have equal fading.
+    """Return the goodput with resequencing divided by the goodput without resequencing. The two sessions of a ratio
+    have the same SNR and seed, so their fading is equal.
 
     The study claims this benefit only for sessions with delayed ACKs, so other sessions are only listed.
 

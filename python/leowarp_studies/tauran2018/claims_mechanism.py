@@ -21,13 +21,13 @@ retransmissions and 70 ms with three. leowarp assumes equal times between transm
 WAIT_MS = 10.0
 """The study calls a waiting time long if it is at least this value, in ms (claim 4.10)."""
 NEAR_MS = 2.5
-"""The maximum difference in ms between a waiting time and one HARQ round. The packets of a burst start some tenths of a
-ms apart."""
+"""A waiting time that differs from one HARQ round by at most this many ms is near one round. A difference is possible
+because the packets of a burst start some tenths of a ms apart."""
 TIMER_MS = 38.0
 """The smallest waiting time in ms that may come from the delayed-ACK timer. The delayed-ACK timer lasts two HARQ
 rounds."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
-"""The share of waiting times near one round if they were spread evenly from half a round to `TIMER_MS`."""
+"""If waiting times were uniform between half a round and `TIMER_MS`, this share of them would be near one round."""
 
 
 # Implements claim 4.13 of tauran2018 (text).
@@ -35,7 +35,7 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
     """Return the share of pairs whose second packet is late by one HARQ round, among all pairs with a late second
     packet. Sessions have resequencing.
 
-    Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
+    Returns: Numbers: `<name>_ratio`, the median over the SNRs, and `by_chance_ratio`.
     """
     shares = {
         name: middle(
@@ -68,7 +68,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
     The study estimates this share from the retransmissions in its table 1. leowarp reads the share from the sender's
     socket.
 
-    Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
+    Returns: Numbers: `<name>_ratio` has one value per SNR. `difference` is the median over the SNRs, with its interval.
     """
     shares = {
         name: [trace.growing_ratio for trace in ev.traces(frames, name, resequencing=False, delayed_ack=ON)]
@@ -94,7 +94,8 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
 # Implements claim 4.15 of tauran2018 (figures 4, 5).
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
-    """Return the duplicate ACKs per packet sent with resequencing minus the number without, paired by SNR and seed.
+    """Return the duplicate ACKs per sent packet with resequencing, minus those without it. Sessions are paired by SNR
+    and seed.
 
     Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more duplicate ACKs per 100 packets.
     """
@@ -128,11 +129,11 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Return the share of pairs whose second packet came `WAIT_MS` or more after the first. The result is the share
-    with resequencing minus the share without resequencing.
+    """Compare the share of pairs whose second packet came `WAIT_MS` or more after the first. The share without
+    resequencing is subtracted from the share with resequencing.
 
-    Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
-        `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.
+    Returns: Numbers: `<name>_difference`, the median over the SNRs with its interval (0.1 means 10 more per 100 pairs).
+        `<name>_ordered_ratio` and `<name>_shuffled_ratio` have one value per SNR.
     """
     parts, lines = {}, []
     numbers: dict[str, Any] = {}

@@ -56,8 +56,9 @@ def newreno_gains_most(frames: Frames) -> Outcome:
 def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
     """Return the share of spurious retransmissions among all retransmissions, in sessions without resequencing.
 
-    A retransmission is spurious if the original packet had arrived, or was in flight and arrived later. After a
-    timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed separately.
+    A retransmission is spurious if the original packet arrived, either before or after the retransmission was sent.
+    After a timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed
+    separately.
 
     Returns: Numbers: `<name>_<on or off>_ratio`, 0 to 1.
     """
@@ -90,7 +91,7 @@ def something_counteracts(frames: Frames) -> Outcome:
     """Compare CUBIC with and without delayed ACKs: its signs of loss, and its goodput. The change of goodput is also
     compared with NewReno's. No session uses resequencing.
 
-    Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, which make the study infer another
+    Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, from which the study infers another
     mechanism.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC, and the changes of goodput `cubic_change` and `reno_change`.
@@ -117,10 +118,10 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Return the packets lost on the link, divided by the packets lost on the link or in its queue.
+    """Of the packets that were lost on the link or in its queue, return the share lost on the link.
 
-    Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
-        the share of all lost packets together.
+    Returns: Numbers: `<name>_<with or without>_ratio`, the median share over sessions. `<name>_<with or
+        without>_pooled_ratio`: the share among the lost packets of all sessions together.
     """
     parts, lines = {}, []
     numbers: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, explanations, figures and tables of several claims use: effects of delayed ACKs, and the reasons
-for these effects."""
+"""Computes the effects of delayed ACKs, and the reasons for them. The tests, explanations, figures and tables of
+several claims use these numbers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Frames = Mapping[str, Any]
 """The data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 KEY = ["snr_db", "seed"]
-"""The columns by which runs are paired. Two runs with equal values have the same fading."""
+"""Runs are paired if they have equal values in these columns. They then have the same fading."""
 
 TIMER_MS = 35.0
-"""The shortest wait in ms of an ACK for one segment that counts as sent by the 40 ms timer."""
+"""If an ACK for one segment waited at least this long, in ms, it counts as sent by the 40 ms timer."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
@@ -40,7 +40,7 @@ def sessions(
     delayed_ack: str | None = None,
     snr_db: float | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of the study's own sessions: one row per SNR and seed.
+    """Return the rows of the study's own sessions, with one row for each SNR and seed.
 
     delayed_ack, snr_db: The filters. If a filter is None, it removes no rows.
     """
@@ -61,7 +61,7 @@ def snrs_db(frames: Frames) -> list[float]:
 def median(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str, snr_db: float
 ) -> Middle:
-    """Return the median of a column over seeds, with its interval, at one point of a curve."""
+    """Return the median of a column and its interval. The median is taken over the seeds of one point of a curve."""
     return middle(
         sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
     )
@@ -121,8 +121,8 @@ def by_acks(frames: Frames) -> dict[str, Any]:
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """Return the study's own sessions, limited to the SNRs and seeds that also have sessions with windows that grow per
-    ACK."""
+    """Return the study's own sessions for which a counterpart with the same SNR and seed exists. In the counterpart,
+    the window grows per ACK."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
@@ -148,7 +148,7 @@ def kbps(value: Middle) -> str:
 
 
 def over_snr(values: list[Middle], scale: float = 1.0, digits: int = 0) -> str:
-    """Return a text with the medians of a curve, the lowest SNR first."""
+    """Return a text with the medians of a curve. They are in ascending order of SNR."""
     return ", ".join(f"{value.median * scale:.{digits}f}" if value.known else "unknown" for value in values)
 
 
@@ -158,7 +158,8 @@ def label(congestion_control: str) -> str:
 
 
 def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) -> str:
-    """Return a text with counts per session, with and without delayed ACKs, as means over all SNRs and seeds."""
+    """Return a text with mean counts per session, once with delayed ACKs and once without. The means are over all SNRs
+    and seeds."""
     parts = []
     for delayed_ack in (ON, OFF):
         rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
@@ -205,7 +206,8 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
-    """Return a text with the waiting times of ACKs over all SNRs, with delayed ACKs and resequencing."""
+    """Return a text about how long ACKs waited. It covers the sessions with delayed ACKs and resequencing at all
+    SNRs."""
     own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6

@@ -16,7 +16,7 @@ from leowarp_studies.tauran2018.rules import Rules
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. The result of a figure without data gives the reason."""
+    """Draw all figures into `folder`. If a figure has no data, its result has the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 

@@ -22,7 +22,7 @@ STYLES: dict[str, dict[str, Any]] = {
     OFF: {"color": AFTER, "linestyle": (0, (5, 1.5)), "marker": "s", "markerfacecolor": "white",
           "label": "off: every segment acknowledged"},
 }  # fmt: skip
-"""The marker, dash and colour of each series, which also differ in a grey print."""
+"""The marker, dash and colour of each series. The series can be distinguished even in a grey print."""
 
 
 @dataclass(frozen=True)

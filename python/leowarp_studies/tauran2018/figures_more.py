@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 6, and figures of packets lost after HARQ, waiting times of ACKs, other TCPs, and the effect of the
+"""Draws figure 6. Other figures show packets lost after HARQ, waiting times of ACKs, other TCPs, and the effect of the
 assumptions."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BDP_PKTS = 40e6 * 0.18 / 8 / 1115
 """The path's bandwidth-delay product in packets, for a round trip of 180 ms and no HARQ."""
 
 WINDOW_S = 5.0
-"""The latest end of the time axis of figure 6, in s."""
+"""The time axis of figure 6 ends at this time at the latest, in s."""
 
 STUDY_LOST = ((7, 0.04), (13, 0.005))
 """Pairs from the study's text (claim 4.1). A pair is the SNR in dB, and the share of packets lost after all
@@ -129,7 +129,7 @@ def _points(axes: Axes, x: np.ndarray, values: Sequence[Middle], **style: Any) -
 
 
 def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the distribution of the time between the two packets of a pair that one delayed ACK acknowledges."""
+    """One delayed ACK acknowledges a pair of packets. Draw the distribution of the time between the two packets."""
     drawn = new_figure(
         PAGE_IN, 2.3, rules.footer(SESSION_RULES, STUDY_TCP, "delayed ACKs on, packets put in order", "seed 1")
     )
@@ -160,8 +160,8 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the goodput by TCP profile and setting of delayed ACKs, at the single SNR that every reproduction
-    includes."""
+    """Draw the goodput of each TCP profile with and without delayed ACKs. The figure has one SNR, which every
+    reproduction includes."""
     rows: pd.DataFrame = frames["profiles"]
     snr_db = 10.0
     here = rows[rows["snr_db"] == snr_db]
@@ -193,7 +193,8 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:
-    """Return pairs (profile, setting of delayed ACKs) in the order of the rows. The study's TCP comes first."""
+    """Return pairs (profile, setting of delayed ACKs) in the order of the figure's rows. The study's TCP comes
+    first."""
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
     tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
@@ -201,7 +202,8 @@ def _all_tcps() -> list[tuple[str, str]]:
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the goodput, and the effect of delayed ACKs on it, if one assumption at a time is changed."""
+    """Draw how the goodput changes if one assumption at a time is changed. Draw the same for the effect of delayed ACKs
+    on goodput."""
     rows: pd.DataFrame = frames["assumptions"]
     settings = [(BASE, "as in all other figures")] + [
         (setting(each, value), f"{each.label}: {value}") for each in ASSUMPTIONS for value in each.others

@@ -44,10 +44,10 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     """Select and rename the columns of the study engine's rows, without failed runs.
 
     Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`. Three
-        further columns are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided
-        by packets that the link transmitted), `late_ratio` (packets overtaken on the path, per packet sent).
-        `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares, or nan if nothing was retransmitted or
-        lost.
+        further columns are ratios. `timeouts_ratio` is timeouts per sent packet. `lost_ratio` is the share of packets
+        lost among the packets that the link transmitted. `late_ratio` is the share of sent packets that others
+        overtook. `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares, or nan if nothing was
+        retransmitted or lost.
 
     Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """
@@ -72,7 +72,8 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Return true if every combination of congestion control, packet order and delayed-ACK setting has all SNRs."""
+    """Return whether the rows have all SNRs for every combination of congestion control, packet order and delayed-ACK
+    setting."""
     points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
     return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of the study: its own sessions, sessions with other TCPs, runs that only show window growth, and sessions
-with one changed assumption.
+"""The runs of the study. They are the study's own sessions, sessions with other TCPs, runs that only show window
+growth, and sessions with one changed assumption.
 
 Each group is a separate study file (a scenario, parameters and seeds).
 """
@@ -28,7 +28,7 @@ DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
-"""Linux's algorithms with one change: the window grows with each ACK, as in ns-2's Reno, instead of with each
+"""Linux's algorithms with one change. Their window grows with each ACK, as in ns-2's Reno, and not with each
 acknowledged segment. The changed algorithms are kernel modules, which come with leowarp as examples."""
 
 LABELS = {
@@ -53,8 +53,8 @@ PROFILE_TEXT = {
 }
 
 RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
-"""The sysctls for a minimum of the RTT variation term (RFC 6298, 2.3) at the clock's granularity, instead of Linux's
-200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
+"""The sysctl for the minimum of the RTT variation term. The minimum is the clock's granularity (RFC 6298, 2.3) instead
+of Linux's 200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
 """The queue of the group `growth`, which is long enough never to overflow."""
@@ -120,7 +120,8 @@ ASSUMPTIONS = (
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""The assumptions, which are changed one at a time. `others` has the values of an assumption other than the default."""
+"""The assumptions, which are changed one at a time. `others` contains the values that an assumption has instead of its
+default."""
 
 BASE = "base"
 """The name of the setting in which all assumptions have their defaults."""
@@ -215,7 +216,7 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """Return a group of NewReno and CUBIC with windows that grow per ACK, at fewer SNRs."""
+    """Return a group of runs of NewReno and CUBIC whose windows grow per ACK. The group has only a few SNRs."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -223,7 +224,7 @@ def _by_acks() -> Part:
 
 
 def _assumptions() -> Part:
-    """Return a group of sessions with one changed assumption at a time, at one SNR."""
+    """Return a group of sessions at one SNR. Each session changes one assumption."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     # One table varies the keys of all assumptions together, with one row per setting. Each row changes one assumption
@@ -255,7 +256,7 @@ def _rto_floor() -> Part:
 
 
 def _capacity() -> Part:
-    """Return a group of sessions over a link on which retransmissions reduce the capacity for new codewords."""
+    """Return a group of sessions. On the link, HARQ retransmissions reduce the capacity for new codewords."""
     content = _content("capacity", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["set"] |= {"mobile.retransmissions_take_capacity": True}
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}

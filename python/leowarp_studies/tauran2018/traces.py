@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a session's trace: window and timers, and waiting times of ACKs."""
+"""Reads from a session's trace the window, the timers, and the waiting times of ACKs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAIR = 2
 
 @dataclass(frozen=True)
 class Trace:
-    """The series of one session that claims and figures use.
+    """The time series of one session, for claims and figures.
 
     t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Values sampled at the sender's
         socket. Further arrays are `delivered_pkts` (packets acknowledged so far), `rwnd_limited_us` (total time in
@@ -89,14 +89,14 @@ class Trace:
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 
     def long_pairs_ratio(self, limit_ms: float) -> float:
-        """Return the share of the pairs whose second packet came `limit_ms` or more after the first, or nan without
-        pairs."""
+        """Return the share of packet pairs in which the second packet came at least `limit_ms` after the first. nan
+        means that there are no pairs."""
         wait_ms, count = self.pair_waits()
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Return the share of pairs that waited for a whole number of HARQ rounds. Only pairs that waited from half a
-        round to `longest_ms` count.
+        """Return the share of pairs that waited for a whole number of HARQ rounds. Pairs that waited less than half a
+        round, or `longest_ms` or more, are left out.
 
         round_ms: The time from one HARQ transmission to the next.
         within_ms: A waiting time may differ from a whole number of rounds by at most this time.

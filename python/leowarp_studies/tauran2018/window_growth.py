@@ -24,7 +24,7 @@ TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else
 
 
 def reaches_text(frames: Frames, name: str) -> str:
-    """Return a text with the times at which the window reached each size in `GROWN_PKTS`."""
+    """Return a sentence that says when the window reached each size in `GROWN_PKTS`, with and without delayed ACKs."""
     least, most = GROWN_PKTS
     on, off = ([frames["growth"][name, delayed].reaches_s(pkts) for pkts in GROWN_PKTS] for delayed in (ON, OFF))
     return (
@@ -72,8 +72,8 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """Return a text with the time for which the receiver's window limited the sender. The time ends when the sender's
-    window reaches the larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
+    """Return a text that says how long the receiver's window limited the sender. Only the time counts before the
+    sender's window reaches the larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
 
     The kernel counts this time (`tcpi_rwnd_limited`). While the receiver limits the window, the window does not show
     the effect of delayed ACKs.

@@ -19,8 +19,8 @@ TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 LATE_RATIO = (1 / 6, 2 / 6)
 """The share of late packets in each sequence. The study states them as 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""The share of the packets that reordering involves (3, 4 and 5) among all packets of a sequence. The study gives 50
-%."""
+"""The share of packets in each sequence that take part in reordering. These are the packets 3, 4 and 5. The study gives
+50 %."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
 """The E_r in nats as the study's text about figure 8 gives it, keyed by jitter in ms (normal distribution,
@@ -29,7 +29,8 @@ STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
 
 # Implements claim 2.9 of torres2020 (section II).
 def sums_of_density(frames: Frames) -> Outcome:
-    """Test equations (3) and (4) in packets: each packet has exactly one displacement, and the displacements sum to 0.
+    """Test equations (3) and (4) with numbers of packets. By (3), each packet has exactly one displacement. By (4), the
+    displacements sum to 0.
 
     The sum of normalised values is always 1, so equation (3) is tested with counts. The number of packets in RD plus
     the number beyond the threshold must equal the number of packets that arrived. If no packet is beyond the threshold,
@@ -75,7 +76,8 @@ def sums_of_density(frames: Frames) -> Outcome:
 
 # Implements claim 2.10 of torres2020 (section II).
 def percentages_mislead(frames: Frames) -> Outcome:
-    """Describe the study's two sequences by percentages with two definitions of "out of order", and by MD and E_r.
+    """Compute the percentage of packets out of order in the study's two sequences. Two definitions are compared, and MD
+    and E_r are computed too.
 
     A packet is "late" if it arrives after a packet that was sent later (RFC 4737). A packet is "involved" if it
     overtook another packet, or was overtaken by one. A third definition uses the study's own displacement (equation 1).
@@ -110,7 +112,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
 
 # Implements claim 2.11 of torres2020 (figure 8).
 def entropy_at_two_jitters(frames: Frames) -> Outcome:
-    """Measure the path's E_r, without TCP, at the two jitters at which the study's algorithms collapse.
+    """Measure the E_r of the path without TCP. The two jitters are those at which the study's algorithms collapse.
 
     Returns: Numbers by jitter: `entropy_nats`.
     """

@@ -18,9 +18,9 @@ STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
 """The MD in packets in the study's figure 4 at 1 ms. The study's text calls the values "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
-"""The distributions in the order of figure 4, the largest MD first."""
+"""The distributions sorted by MD in figure 4, with the largest MD first."""
 ENTROPY_ORDER = ("normal", "uniform", "exponential")
-"""The distributions in the order of figure 5, the largest E_r first."""
+"""The distributions sorted by E_r in figure 5, with the largest E_r first."""
 
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
@@ -67,8 +67,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
     by the packet rate, so that they are delays.
 
     Between distributions of equal variance, the distance is 0.057 (uniform and normal), 0.21 (uniform and exponential)
-    or 0.16 (normal and exponential). The distance must be below a threshold, and the configured distribution must also
-    be the nearest of the three.
+    or 0.16 (normal and exponential). The distance to the configured distribution must be below a threshold. It must
+    also be smaller than the distances to the other two distributions.
 
     Returns: Numbers: `distance`, from 0 to 1. It is a dict from measured distribution to a dict over the compared
         distributions.
@@ -110,8 +110,8 @@ def displacement_grows(frames: Frames) -> Outcome:
     """Test the MD over jitter for each distribution. It uses the MD at 1 ms, the distance of the MD from a straight
     line through 0, and the order of the distributions.
 
-    Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). Deviations over all
-    jitters are listed, but do not affect the verdict.
+    Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). The deviations at all
+    jitters are reported, but do not affect the verdict.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -148,11 +148,11 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """Test whether E_r is linear in the logarithm of jitter for each distribution, and whether the distributions have
-    the study's order.
+    """Test two statements about E_r. For each distribution, it is linear in the logarithm of jitter. The distributions
+    have the order that the study gives.
 
-    If all delays are multiplied by c, the entropy of their continuous distribution grows by ln(c). At a jitter up to
-    the spacing of packets, displacements are small whole numbers, so the entropy grows differently.
+    If all delays are multiplied by c, the entropy of their continuous distribution grows by ln(c). If the jitter is at
+    most the time between two packets, displacements are small whole numbers. The entropy then grows differently.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
@@ -199,8 +199,8 @@ def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Return a text that explains why claim 2.3 does not fully hold. The text has a possible origin of the study's
-    value at 1 ms, and the jitter up to which the order is violated."""
+    """Return a text that explains why claim 2.3 does not fully hold. It names a possible origin of the study's value at
+    1 ms, and the largest jitter at which the order is violated."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about uses of the two metrics (2.12 to 2.15): to compare protocols, and to show small variations of delay.
+"""Claims that the two metrics help to compare protocols, and show small variations of delay (2.12 to 2.15).
 
 If a TCP's throughput never collapses, the tests of these claims have nothing to compare, and the verdict is "cannot be
 told".
@@ -32,7 +32,7 @@ AXES = {"entropy_nats": "E_r", "mean_displacement_pkts": "MD", "jitter_ms": "jit
 METRICS = ("mean_displacement_pkts", "entropy_nats")
 
 CLEAR = 0.25
-"""The share of the axis from which a distance counts as "clearly"."""
+"""A distance counts as "clearly" if it is at least this share of the axis."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
 """The two jitters, in ms, that the paper names. They are 0.75 % and 10 % of its largest jitter."""
 
@@ -54,8 +54,8 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
     """At one jitter, test whether the distributions have the same order by packet displacement as by E_r.
 
     Displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
-    distribution. Two values count: the displacement that 1 % of the packets exceed, and the largest displacement. The
-    order of the distributions by mean displacement is different (claim 2.3), and is only listed.
+    distribution. The test uses two values: the displacement that 1 % of the packets exceed, and the largest
+    displacement. The mean displacement is only listed, because the distributions have another order by it (claim 2.3).
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -97,7 +97,7 @@ def entropy_early(frames: Frames) -> Outcome:
     """For each distribution, divide E_r and MD at a small jitter by their values at the largest jitter, and test these
     shares.
 
-    Returns: Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
+    Returns: The numbers `entropy_ratio` and `displacement_ratio`, for each jitter and distribution.
     """
     tables = {column: ev.pivot(frames["probes"], column) for column in METRICS}
     shares = {
@@ -130,8 +130,8 @@ def entropy_early(frames: Frames) -> Outcome:
 
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Return, for each axis, the points at which the algorithms fall below 50 %, as shares of the axis. Also return the
-    largest distance between two of these points.
+    """Return, for each axis, where on the axis each algorithm falls below 50 %. The positions are shares of the axis.
+    Also return the largest distance between two of these points.
 
     A share is a fraction of the largest measured value on its axis. The point of an algorithm is the first one on its
     curve that is below 50 %. Their points can be compared, because all algorithms are measured at the same jitters.

@@ -72,7 +72,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
 
 
 def shapes_of(reach_pkts):
-    """Return, for each distribution, packets that are spread evenly over all displacements up to a limit."""
+    """Return a dict from each distribution to packets whose displacements are spread evenly up to a limit."""
     return {
         name: results.Shape(np.arange(-reach, reach + 1), np.full(2 * reach + 1, 1 / (2 * reach + 1)), None, None)
         for name, reach in reach_pkts.items()

@@ -23,7 +23,7 @@ FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
 """Each algorithm keeps its throughput up to this E_r, in nats. The values are from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
-"""The E_r (reordering entropy) in nats at which the study compares the distributions of jitter."""
+"""The study compares the distributions of jitter at this E_r (reordering entropy), in nats."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
@@ -47,7 +47,7 @@ def four_algorithms(frames: Frames) -> Outcome:
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """Test the difference in throughput between the distributions, at equal MD and at equal E_r (see `_apart`)."""
+    """Test whether the throughput differs between the distributions at equal MD, and at equal E_r (see `_apart`)."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
@@ -55,11 +55,12 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """The curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""A function that tests curves, and returns the parts of a verdict, a text, and numbers."""
+"""A function that tests curves. It returns the parts of a verdict, a text, and numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
-    """Return the outcome of a test for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
+    """Return the outcome of a test for one TCP. The sample names the TCP in `profile`. Without `profile`, it is the
+    default TCP of Linux 6.12.
 
     If the verdict on the first sample is not "holds", the text `cause` also gives the test's result for every other
     TCP.
@@ -100,8 +101,8 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test whether each curve falls below half of the undisturbed throughput. The MD at this point and the range of
-    jitter of the fall are also tested.
+    """Test whether each curve falls below half of the undisturbed throughput. The MD at this point is also tested, and
+    so is the range of jitter in which the curve falls.
 
     A curve collapses at its first point below half of the undisturbed throughput. The range of jitter begins at the
     last point with at least 90 % of the undisturbed throughput. It ends where the curve collapses.
@@ -132,8 +133,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test the E_r and MD at which each curve collapses, and its throughput at an E_r of 3.8. The study gives two
-    numbers for this E_r.
+    """Find the E_r and the MD at which each curve collapses, and test them. Also test the throughput at an E_r of 3.8,
+    for which the study gives two numbers.
 
     The two axes have no common scale. Each point is therefore given as a share of the largest measured value on its
     axis.
@@ -166,8 +167,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
     """Test the study's E_r of the collapse for each algorithm. It must lie between the last point with at least 90 % of
     the throughput and the first point below 90 %.
 
-    Because leowarp simulates only some jitters, throughput collapses somewhere between the two points. The tolerance
-    for the study's value is 0.3 on either side.
+    Because leowarp simulates only some jitters, throughput collapses somewhere between the two points. The study's
+    value may lie up to 0.3 outside of these two points.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
@@ -230,8 +231,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """Return a text with the result of the test on each other TCP, and with the sender's reactions in a transfer on
-    each TCP."""
+    """Return a text that explains the cause. It contains the test's result for each other TCP, and the reactions of the
+    sender in one transfer with each TCP."""
     # The comparison tests the cause, because every other TCP differs from the first TCP in one mechanism.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)

@@ -28,8 +28,8 @@ def curve(
 ) -> pd.DataFrame:
     """Return one curve of figures 6 to 8, with one row per jitter.
 
-    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is the mean divided by the
-    mean without jitter. `q1_ratio, median_ratio, q3_ratio` have the same divisor. `mean_displacement_pkts,
+    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is `mean_bps`, divided by the
+    mean without jitter. For `q1_ratio, median_ratio, q3_ratio`, the divisor is the same. `mean_displacement_pkts,
     entropy_nats` are the values of the probe with the row's jitter.
 
     transfers, probes: The tables from `results.transfers` and `results.probes`.
@@ -98,7 +98,7 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
     points are interpolated linearly. The shares are nan outside the curve.
 
     line: A result of `curve`.
-    column: `mean_displacement_pkts` or `entropy_nats`, which grow with the jitter.
+    column: `mean_displacement_pkts` or `entropy_nats`. Both grow with the jitter.
     values: array of shape (n,)
     Returns: float64 array of shape (n,)
     """
@@ -115,10 +115,10 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """Return the largest difference between the ratios of curves at one value of `column`, and this value. Only the
-    range of values that all curves have in common counts.
+    """Find the value of `column` at which the ratios of the curves differ most. Return the difference, and this value.
+    Only the range of values that all curves cover counts.
 
-    lines: The curves by name.
+    lines: A dict from name to curve.
     column: The curves are compared at equal values of this column.
     points: The number of values of `column` at which the curves are compared.
     """
@@ -136,7 +136,7 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return a table of one metric of the probes, with one row per jitter (the index, in ms) and one column per
     distribution.
 
-    A jitter is left out if the probe of some distribution is missing.
+    A jitter is left out if any distribution lacks a probe at this jitter.
     """
     table = probes.pivot(index="jitter_ns", columns="distribution", values=column).sort_index().dropna()
     table.index = table.index / 1e6

@@ -63,8 +63,8 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw figure 2: the distributions of one-way delays at `SHAPE_US`. Filled areas are the delays without the shaper,
-    and outlines are the delays after the shaper."""
+    """Draw figure 2: the distributions of one-way delays at `SHAPE_US`. Filled areas show the delays without the
+    shaper. Outlines show the delays after the shaper."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
@@ -189,7 +189,8 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the throughput of BIC on each TCP with the three distributions, as figure 7 shows it for one TCP."""
+    """Draw the throughput of BIC with the three distributions, in one panel per TCP. Figure 7 of the study shows this
+    for a single TCP."""
     profiles = ev.profiles_of(frames["mechanisms"])
     figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)

@@ -84,15 +84,15 @@ CLAIM_PARTS = {
     "counted": ("shapes", "beyond"),
     "mechanisms": MECHANISMS,
 }
-"""The data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""A dict from data set to the groups of runs from which it is built. Claims name data sets in `Claim.runs`."""
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Return the data sets for claims and figures, by name. A group is left out if all its runs failed.
+    """Return a dict from name to data set, for claims and figures. A data set is left out if all its runs failed.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (`Shape` by
         distribution), `counted` (`Counted` by (distribution, jitter in ms)).
-    Returns view: A run whose directory is stored, for the kernel's name.
+    Returns view: A run whose directory is stored. The kernel's name is read from it.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
@@ -157,8 +157,8 @@ def _some_ok(rows: pd.DataFrame) -> bool:
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Return texts for the top of the page: what a quick reproduction leaves out, unfinished transfers, and the
-    warnings of the runs.
+    """Return texts for the top of the page. They say what a quick reproduction leaves out, which transfers did not
+    finish, and what the runs warn about.
     """
     sentences = []
     if quick:
@@ -178,8 +178,8 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """Return an HTML table with the reactions of each TCP at the jitter at which the study's transfers collapse, as
-    medians over seeds."""
+    """Return an HTML table of how each TCP reacts to the jitter at which the study's transfers collapse. The numbers
+    are medians over seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []

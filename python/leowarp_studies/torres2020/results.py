@@ -22,8 +22,8 @@ TRANSFER_COLUMNS = (
 If a transfer was not complete at the end of its run (`finished` is false), the duration is the run's duration."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""The numbers (of the scope and of the kind) that select the rows of the table `densities` (design/interfaces.md,
-section 10)."""
+"""The scope and the kind of the selected rows in the table `densities`, as numbers (design/interfaces.md, section
+10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -53,8 +53,8 @@ without stored packets lack these columns."""
 class Shape:
     """One probe of figures 2 and 3.
 
-    displacement_pkts, share: arrays of shape (n,). The RD of the probe: displacements (positive for late packets), and
-        the share of packets at each displacement.
+    displacement_pkts, share: arrays of shape (n,). The RD of the probe. `displacement_pkts` is positive for late
+        packets, and `share` is the share of packets at each displacement.
     delay_ns: int64 array of shape (packets,). The one-way delay of each packet, in ns.
     netem_delay_ns: int64 array of shape (packets,). The one-way delay of each packet in ns, without the shaper after
         netem.
@@ -68,11 +68,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Counted:
-    """The RD of a probe as numbers of packets, with the packets beyond the threshold.
+    """The RD of a probe, in numbers of packets instead of shares. Packets beyond the threshold are counted separately.
 
-    displacement_pkts, pkts: int64 arrays of shape (n,). The displacements (late packets positive), and the number of
-        packets with each.
-    received_pkts, beyond_pkts: The number of packets that arrived, and the number that are displaced by more than the
+    displacement_pkts, pkts: int64 arrays of shape (n,). The displacements, which are positive for late packets, and the
+        number of packets with each displacement.
+    received_pkts, beyond_pkts: The number of packets that arrived, and the number of packets displaced by more than the
         threshold.
     """
 

@@ -15,7 +15,7 @@ from leowarp.study.parts import Part
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 SCENARIO = "jittered-transfer.toml"
-"""The example scenarios: one with a transfer, one with a probe of ICMP echo requests."""
+"""The two example scenarios. The first has a transfer, the second sends ICMP echo requests."""
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
@@ -29,14 +29,14 @@ SEEDS = 30
 QUICK_SEEDS = 3
 """The number of seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""The number of seeds of the transfers with other TCPs. These transfers explain the results, and do not affect the
-verdict."""
+"""The number of seeds of the transfers with other TCPs. The transfers with other TCPs explain the results, but do not
+affect the verdict."""
 QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""The jitters in us that the study's text names. The text names both ends of the range, the collapse of westwood and of
-the other algorithms (figure 8), the MD in figure 4, and figures 2 and 3."""
+"""The jitters in us that the study's text names. They are both ends of the range, the jitters at which westwood and the
+other algorithms collapse (figure 8), and the jitters of figures 2, 3 and 4."""
 
 JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
@@ -108,8 +108,7 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
 def parts() -> tuple[Part, ...]:
     """Return all groups of runs. The study's own groups come first.
 
-    Returns: The groups. The name of a group is also the name of its directory. The group `transfers` has the study's
-        16,740 runs.
+    Returns: The groups. The group `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -129,7 +128,8 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
     """Return a group of the study's transfers on default Linux, with all jitters.
 
     name, why: The name of the group, and the reason why the group exists.
-    distributions, algorithms: The values that the group combines with `JITTERS_US` and the seeds.
+    distributions, algorithms: The distributions and algorithms. Each combination runs with all `JITTERS_US` and all
+        seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -138,7 +138,8 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Return a group of transfers on variants of Linux 6.12's TCP, with fewer jitters."""
+    """Return a group of transfers with variants of Linux 6.12's TCP. The group has fewer values of jitter than the
+    study's own transfers."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
     # TCPs with leowarp's own loss detection are in separate groups, because they set a key that Linux's TCPs do not

@@ -2,9 +2,9 @@
 """A simulation of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
 Packet k leaves at k / R and has an independent delay. A packet arrives at its sending time plus its delay, and may
-overtake others. The metrics are computed slowly, in exactly the steps of RFC 5236. The simulation is the reference for
-jitters at which mean displacement has no closed form. Below about 0.6 ms, packets are displaced by few whole places.
-Above about 4 ms, tails exceed the threshold.
+overtake others. The metrics are computed exactly as in the steps of RFC 5236, which is slow. For some jitters, mean
+displacement has no closed form, so the simulation is the reference. Below about 0.6 ms of jitter, displacements are
+only a few whole packets. Above about 4 ms, the largest displacements exceed the threshold.
 
 The closed form is MD = R E|x|, where R is the packet rate, and x is a packet's delay minus the mean delay. A packet
 with this delay is overtaken by R x more packets than it overtakes. E|x| is sqrt(3)/2 times sigma for the uniform
@@ -31,7 +31,7 @@ THRESHOLD_PKTS = 200
 """The threshold of the study's probe (D_T in the study's section 3). `PROBE_PKTS` is from the study's table 3."""
 
 MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
-"""The E|x| of each distribution with standard deviation 1."""
+"""The mean absolute deviation E|x| of each distribution, for a standard deviation of 1."""
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
@@ -60,7 +60,7 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Return the density of the delay distribution with mean 0 and standard deviation 1.
+    """Return the probability density of the delay, scaled to mean 0 and standard deviation 1.
 
     x: float64 array. The deviations from the mean, in standard deviations.
     """
@@ -98,7 +98,7 @@ STAND_INS = MappingProxyType(
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
-    """Return the mean displacement in packets of a probe with one of the distributions in `STAND_INS`.
+    """Return the mean displacement in packets of a probe whose jitter has one of the distributions in `STAND_INS`.
 
     name: A key of `STAND_INS`.
     sigma_s: The standard deviation in seconds, as the study gives it.
@@ -118,8 +118,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
 
 
 def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> np.ndarray:
-    """Return the packets' numbers (from 0) in the order of arrival, as an int64 array. Packets that arrive at the same
-    time are in the order of sending.
+    """Return the numbers of the packets (from 0) in order of arrival, as an int64 array. If packets arrive at the same
+    time, they are in order of sending.
 
     >>> arrival_order(np.array([0.0, 3e-4, 0.0, 0.0])).tolist()
     [0, 2, 3, 1]
@@ -186,9 +186,9 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     """Return the displacements of the packets that do not count as lost. To assign a receive index, the function looks
     ahead by up to `threshold_pkts` arrivals.
 
-    The rule is RFC 5236, 7.1, with one exception. A late packet beyond the threshold advances the index, because its
-    number has already been used as an index. By the RFC's text, it does not advance the index, and the index would be
-    too small for all later packets.
+    The rule is that of RFC 5236, 7.1, with one exception. If a packet is late beyond the threshold, the index advances,
+    because the packet's number has already been used as an index. By the RFC's text, it does not advance the index, and
+    the index would be too small for all later packets.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))

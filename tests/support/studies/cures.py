@@ -19,12 +19,13 @@ CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
 SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
                  "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
-"""The share of the spurious retransmissions that remain with a variant. The share of a variant that is not listed is 0
-if the variant keeps packets in order, otherwise 1."""
+"""A dict from variant to the share of the spurious retransmissions that remain. For other variants, the share is 0 if
+the variant keeps packets in order, otherwise 1."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """Return all data sets, in the form that the claims expect. `changed` replaces some of them."""
+    """Return all data sets, in the form that the claims expect. `changed` contains data sets that replace the default
+    ones."""
     return {"around": around(), "predictors": scalar.scores(jittered())} | changed
 
 

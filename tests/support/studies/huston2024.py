@@ -74,9 +74,9 @@ def pings(
     """Return echoes every `spacing_ns`. Reconfigurations occur every 15 s from 12 s on. For `rise_ms` after each
     reconfiguration, no packets pass.
 
-    `loses` selects reconfigurations, modulo seven, after which the first probe is lost. Within a slot, the round-trip
-    time is the slot's base plus one of three values up to `jitter_ms`. Successive values differ by two thirds of
-    `jitter_ms` on average.
+    The first probe after a reconfiguration is lost if `loses` contains the reconfiguration's index modulo seven. Within
+    a slot, the round-trip time is the slot's base plus one of three values up to `jitter_ms`. Successive values differ
+    by two thirds of `jitter_ms` on average.
     """
     random = np.random.default_rng(seed)
     # The base RTT is about 30 ms, and changes by at least 3 ms at each reconfiguration.
@@ -148,12 +148,11 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     """Return a synthetic trace. BBR's rate changes from slot to slot: 250, then 350, then 200 Mbit/s. BBR's estimate of
     the bandwidth is 4 % above its rate.
 
-    Other congestion controls begin with 240 Mbit/s, and fall to 50 Mbit/s within a second. A drop at the queue reduces
-    the window at 2 s. An isolated loss reduces the window at 8 s. Losses at reconfigurations reduce the window at 27
-    and 42 s.
+    Other congestion controls begin with 240 Mbit/s, and fall to 50 Mbit/s within a second. The window is reduced at 2 s
+    by a drop at the queue, at 8 s by an isolated loss, and at 27 and 42 s by losses at reconfigurations.
 
-    Off-peak sessions have neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets without
-    a reduction. The rate of this session rises after each reduction.
+    Off-peak sessions have neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, but
+    does not reduce its window for them. The rate of this session rises after each reduction.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -195,8 +194,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
 
 
 def climbing_bps(t_s: np.ndarray) -> np.ndarray:
-    """Return a goodput of 50 Mbit/s at 3 s that rises by 4 Mbit/s per second. It is multiplied by 0.6 at 8, 27 and 42
-    s."""
+    """Return a goodput of 50 Mbit/s at 3 s that rises by 4 Mbit/s per second. At 8, 27 and 42 s, the goodput is
+    multiplied by 0.6."""
     rate_bps, found = 50e6, []
     for at_s in t_s.tolist():
         if at_s in (8.0, 27.0, 42.0):
@@ -207,8 +206,9 @@ def climbing_bps(t_s: np.ndarray) -> np.ndarray:
 
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a window of 1000 packets that is reduced to 0.7 at each instant of `cut_s`, and the slow-start threshold.
-    After a reduction, the window grows by 100 packets per second, up to 10 packets above its last maximum."""
+    """Return a window of 1000 packets that is multiplied by 0.7 at each instant of `cut_s`, and the slow-start
+    threshold. After a reduction, the window grows by 100 packets per second, up to 10 packets above its last
+    maximum."""
     top = 1000.0
     cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
     for place in range(1, len(t_s)):
@@ -252,8 +252,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Return rows for sessions. Their handover schedule is late by each value of `PHASE_ERRORS_S`. The handover-aware
-    variant has its whole gain below 4 s, and no gain above."""
+    """Return rows for sessions. Their handover schedule is late by each value of `PHASE_ERRORS_S`. If the schedule is
+    less than 4 s late, the handover-aware variant has its whole gain. Otherwise it has no gain."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
@@ -267,8 +267,8 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """Return a dict from each condition to the traces of BBR. BBR's estimate of the rate moves unless a condition keeps
-    all quantities in `moving` still.
+    """Return a dict from each condition to the traces of BBR. BBR's estimate of the rate changes, except in conditions
+    that keep all quantities in `moving` constant.
 
     `used_without_jitter`: The goodput without jitter, divided by the goodput with jitter.
     """
@@ -282,7 +282,8 @@ def conditions(
 
 
 def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.DataFrame:
-    """Return rows in which CUBIC is faster without jitter than with jitter (45 Mbit/s), also at the same mean delay."""
+    """Return rows in which CUBIC is faster without jitter, even if the mean delay stays the same. With jitter, it has
+    45 Mbit/s."""
     rows = []
     for preset in (PEAK, CLEAN_PEAK):
         for name, rate_bps in ((questions.NO_JITTER, no_jitter_bps), (questions.MEAN_KEPT, mean_kept_bps)):
@@ -302,7 +303,7 @@ def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
 
 
 def program_rows(ngtcp2_bps: float = 40e6) -> pd.DataFrame:
-    """Return rows of the study `programs` over the profile: transfers by three stacks with CUBIC."""
+    """Return rows of the study `programs` over the profile. The rows are transfers by three stacks with CUBIC."""
     rates_bps = {"cubic": 40e6, "ngtcp2": ngtcp2_bps, "quinn": 42e6}
     return pd.DataFrame(
         [{"group": "starlink", "sender": name, "goodput_bps": rate} for name, rate in rates_bps.items()]

@@ -15,8 +15,8 @@ from leowarp_studies.programs.ways import LIVE, LOADED, PLAYERS, WAYS
 SAMPLES = ("one", "two", "three")
 LATE_PKTS, BEYOND_PKTS = 100, 30
 TAKEN_RATIO = {CUBIC: 0.2, BBR: 0.1, NGTCP2: 0.5}
-"""The share of the late packets that a sender declares lost. A sender that is not listed declares all late packets
-lost."""
+"""A dict from sender to the share of the late packets that it declares lost. A sender that is not in the dict declares
+all of them lost."""
 GOODPUT_BPS = {
     STARLINK: {CUBIC: 10e6, BBR: 15e6, NGTCP2: 9e6, QUINN: 11e6, QUIC_GO: 8e6, AIOQUIC: 7e6},
     MOBILE: {CUBIC: 5e6, BBR: 5e6, NGTCP2: 3e6, QUINN: 1e6, QUIC_GO: 1e6, AIOQUIC: 1e6},

@@ -25,7 +25,7 @@ KEPT = {
     ("reno", False): (1.2, 1.2), ("cubic", False): (1.0, 1.0), ("hybla", False): (0.9, 0.6),
     ("reno", True): (0.9, 0.8), ("cubic", True): (0.85, 0.6), ("hybla", True): (0.9, 0.8),
 }  # fmt: skip
-"""The goodput with delayed ACKs, as a share of the goodput without them."""
+"""The goodput with delayed ACKs, divided by the goodput without them."""
 
 RETRANSMISSIONS = {"reno": (1100, 700), "cubic": (1300, 800), "hybla": (7000, 20000)}
 
@@ -151,7 +151,7 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
 
 
 def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
-    """Return sessions of NewReno and CUBIC, in which delayed ACKs cost another tenth of the goodput."""
+    """Return sessions of NewReno and CUBIC, in which delayed ACKs reduce the goodput by a further 10 %."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & mine["congestion_control"].isin(runs.BY_ACKS)]
     left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
     named = few["congestion_control"].map(runs.BY_ACKS)
@@ -159,7 +159,7 @@ def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def profiles(mine: pd.DataFrame) -> pd.DataFrame:
-    """Return sessions with the study's own TCP, and with other TCPs, which have twice its goodput."""
+    """Return sessions with the study's own TCP, and sessions with other TCPs, which have twice the goodput."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & (mine["seed"] <= runs.PROFILE_SEEDS)]
     others = [
         few[few["delayed_ack"] == OFF].assign(profile=profile, delayed_ack=delayed, goodput_bps=2 * few["goodput_bps"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invented results of the study, in the form of the study engine, for tests of claims and figures.
 
-Reordering follows smooth closed forms down to a jitter of 0.
+The measures of reordering are smooth functions of the jitter, down to a jitter of 0.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 UNDISTURBED_BPS = 90e6
 
 Ratio = Callable[[str, str, str, float], float]
-"""A function from (distribution, algorithm, profile, jitter in ms) to the throughput, as a share of the throughput
-without jitter."""
+"""A function that takes (distribution, algorithm, profile, jitter in ms). It returns the throughput, divided by the
+throughput without jitter."""
 
 _DIFFERENTIAL_ENTROPY = {
     "uniform": np.log(2 * np.sqrt(3)),
@@ -31,10 +31,11 @@ _DIFFERENTIAL_ENTROPY = {
 
 
 def entropy_nats(distribution: str, jitter_ms: float) -> float:
-    """Return E_r, which is 0 without jitter, 0.75 and 3.3 at the study's two jitters, and grows logarithmically.
+    """Return E_r, which grows with the logarithm of the jitter. It is 0 without jitter. For the normal distribution, it
+    is 0.75 and 3.3 at the study's two jitters.
 
-    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from 0.75 and 3.3. The
-    curves of the other distributions differ by their differential entropies.
+    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from 0.75 and 3.3. For
+    another distribution, f is multiplied by exp(d), where d is the difference of the differential entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
@@ -59,7 +60,8 @@ def undisturbed(distribution: str, algorithm: str, profile: str, jitter_ms: floa
 
 
 def only_old_tcp_falls(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """Return the curves if reordering does not affect Linux, and affects the other profiles as the study describes."""
+    """Return the relative throughput for one jitter. Reordering has no effect on Linux, and affects the other profiles
+    as the study describes."""
     return 1.0 if profile == "linux" else as_the_study_says(distribution, algorithm, profile, jitter_ms)
 
 
@@ -168,7 +170,7 @@ def _row(distribution: str, jitter_us: float, seed: int) -> dict[str, Any]:
 
 
 def _transfer(rate_bps: float) -> dict[str, Any]:
-    """Return a transfer with a given rate, which is cut off after 1000 s."""
+    """Return a transfer with a given rate. If it takes longer than 1000 s, it is cut off."""
     took_s = 120e6 * 8 / rate_bps
     if took_s > 1000:
         return {"flow0_bytes": round(rate_bps * 1000 / 8), "flow0_completion_ns": None, "virtual_s": 1000.0}

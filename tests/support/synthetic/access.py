@@ -46,7 +46,7 @@ CAPACITY_BPS = ((0, 40_000_000), (27 * S, 20_000_000))
 PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
 LINKS = (("host:dish", "terminal", "wire"), ("terminal", "gateway", "gsl"), ("gateway", "host:server", "wire"))
 UP, DOWN = 2, 3
-"""The number of the direction from the terminal to the gateway, and of the opposite direction."""
+"""The numbers of two directions: from the terminal to the gateway, and back."""
 PING_LOST_NS = (12 * S, 27 * S, 27 * S + 100 * MS, 35 * S, 42 * S, 57 * S)
 INTERVALS_NS = {1: 2 * MS, 2: 6 * MS}
 SPANS_NS = {1: (0, END_NS), 2: (10 * S, 40 * S)}
@@ -220,7 +220,7 @@ def data_packets(flow: int) -> pd.DataFrame:
 
 
 def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
-    """Return one acknowledgement per packet that arrives."""
+    """Return one acknowledgement for each packet that arrives."""
     sent = np.sort(data["received_ns"].dropna().to_numpy(dtype="int64"))
     received = pd.Series(sent + UP_NS, dtype="Int64")
     return pd.DataFrame({
@@ -254,7 +254,8 @@ def sockets(flow: int, data: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the packets around each change (1 s before to 3 s after), and all lost packets and retransmissions."""
+    """Return the packets that a run would store. They are the packets from 1 s before to 3 s after each change, all
+    lost packets, and all retransmissions."""
     sent = frame["sent_ns"].to_numpy()
     window = np.zeros(len(frame), dtype=bool)
     for t_ns in CHANGES_NS:

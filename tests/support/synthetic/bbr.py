@@ -13,7 +13,7 @@ from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
 BBR_TOML = PLAN_TOML.replace("[[flows]]", '[[flows]]\nname = "upload"').replace('"cubic"', '"bbr"')
 MODES_NS = {0: "STARTUP", 1 * S: "DRAIN", 2 * S: "PROBE_BW", 12 * S: "PROBE_RTT", 13 * S: "PROBE_BW"}
-"""The modes of BBR, by the run time at which each begins."""
+"""A dict from run time in ns to the mode of BBR that begins then."""
 _GAINS = {"STARTUP": (739, 739), "DRAIN": (88, 739), "PROBE_BW": (256, 512), "PROBE_RTT": (256, 256)}
 
 

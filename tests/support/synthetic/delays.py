@@ -60,7 +60,7 @@ def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
 
 
 def round_trip_ends(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int | None]:
-    """Return the columns of the table `flows` about round trips."""
+    """Return the values for the columns of the table `flows` that are about round trips."""
     rtt_ns, _ = exact_round_trips(data, back)
     if len(rtt_ns) == 0:
         return dict.fromkeys(("rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"))

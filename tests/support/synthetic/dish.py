@@ -23,8 +23,8 @@ def dish(
     jitter_ns: int = 3 * MS,
     seed: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return sending times, round trips (nan if the probe was lost), and the base round trip of each slot. The first
-    slot may be incomplete."""
+    """Return the sending time and the round trip of each probe (nan if it was lost), and the base round trip of each
+    slot. The first slot may be incomplete."""
     dice = np.random.default_rng(seed)
     t_ns = np.arange(0, span_ns, interval_ns, dtype=np.int64)
     slot = (t_ns - phase_ns) // period_ns - (0 - phase_ns) // period_ns

@@ -127,8 +127,8 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
 
 
 def _late(arrivals: np.ndarray) -> dict[int, int]:
-    """Return each late packet's position in the order of arrival, and the position of the first packet that overtook
-    it."""
+    """Return a dict from the position of a late packet to the position of the first packet that overtook it. Positions
+    are in the order of arrival."""
     highest = np.maximum.accumulate(arrivals) if len(arrivals) else arrivals
     places = np.flatnonzero(arrivals < highest)
     return {int(place): int(np.searchsorted(highest, arrivals[place], side="right")) for place in places}

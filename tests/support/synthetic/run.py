@@ -149,7 +149,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 
 def stations_of(plan: Plan) -> list[str]:
-    """Return the stations in the tables, followed by all further ends of the plan's flows."""
+    """Return the stations in the tables, and after them the other sources and destinations of the plan's flows."""
     ends = [end for flow in plan.flows for end in (flow.source, flow.destination)]
     return list(dict.fromkeys((*STATIONS, *ends)))
 
@@ -271,7 +271,7 @@ def judged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """Return the time at which each packet and all earlier packets have arrived."""
+    """For each packet, return the time at which it and all earlier packets have arrived."""
     first = data[data["received_ns"].notna()].groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(60_000)).astype("Int64")
     missing = complete.isna().to_numpy()

@@ -56,9 +56,9 @@ class Transfer:
 class Star:
     """A synthetic run.
 
-    plan: The plan, whose flows are the transfers and the program flow of the connections, if there are any.
-    data: All data packets, with arrivals after the run's end: `flow`, `number`, `len_bytes`, `sent_ns`, `received_ns`
-        (missing if the packet is lost), `is_retransmission`.
+    plan: The plan. Its flows are the transfers and, if there are connections, their program flow.
+    data: All data packets, including those that arrive after the run's end. The columns are `flow`, `number`,
+        `len_bytes`, `sent_ns`, `received_ns` (missing if the packet is lost), `is_retransmission`.
     """
 
     plan: Plan
@@ -70,8 +70,8 @@ class Star:
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
     """Return a run over links of the rate `rate_bps`.
 
-    connections: The connections of one program. The order of the flows' numbers is: transfers, the program, its
-        connections.
+    connections: The connections of one program. Transfers have the first flow numbers. The program has the next number,
+        and its connections follow.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}
@@ -144,7 +144,7 @@ def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
 
 
 def _served(arrived_ns: np.ndarray, took_ns: np.ndarray, link: Sequence[str], comes: np.ndarray) -> np.ndarray:
-    """Return the arrival times of packets after links that serve packets in order of arrival, and that add
+    """Return the times at which packets leave their links. Each link serves packets in order of arrival, and adds
     `DELAY_NS`."""
     free_ns: dict[str, int] = {}
     left = arrived_ns.copy()

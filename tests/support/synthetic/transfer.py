@@ -31,8 +31,8 @@ def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     transmission arrives.
 
     is_told: Whether the receiver's capture shows which packets are retransmissions, and which are originals that were
-        overtaken. If true, no retransmission overtakes its original, and the packet after a lost packet arrives before
-        the retransmission. If false, any packet may overtake any other packet.
+        overtaken. If true, no retransmission overtakes its original. Also, the packet after a lost packet arrives
+        before the retransmission. If false, the packets may arrive in any order.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing if lost), `is_retransmission`,
         `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`.
     """
@@ -84,12 +84,12 @@ def _table(name: str, frame: pd.DataFrame, end_ns: int) -> pa.Table:
 
 
 def arrivals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the packets in order of arrival. Simultaneous arrivals are in order of sending."""
+    """Return the packets in order of arrival. Packets that arrive at the same time are in order of sending."""
     return frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
 
 
 def capture(path: Path, frame: pd.DataFrame) -> Path:
-    """Write the receiver's capture of this transfer: TCP segments whose timestamps are their sending times in half
+    """Write the receiver's capture of this transfer. The timestamp of a TCP segment is its sending time in half
     milliseconds."""
     came = arrivals(frame)
     packets = [segment(0, 0, is_syn=True)]

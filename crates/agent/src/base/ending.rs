@@ -2,7 +2,7 @@
 //! The end of the run, which may not be known in advance, and a bell that flows ring when they end.
 //!
 //! The bell is a futex, because a thread that waits for it must also wake at a virtual time. A condition variable of
-//! the standard library would read the virtual clock, which advances it.
+//! the standard library is not used, because it would read the virtual clock, and each reading advances this clock.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -18,7 +18,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Creates the ending of a run that is over at `duration_ns` at the latest.
+    /// Creates the `Ending` of a run that ends at `duration_ns` or earlier.
     pub fn new(duration_ns: i64, is_watched: bool) -> Self {
         Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
     }

@@ -26,7 +26,7 @@ impl Output {
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// Returns the buffer to which callers append bytes. Callers must call [`Output::relieve`] afterwards.
+    /// Returns the buffer to which the caller may append bytes. After that, it must call [`Output::relieve`].
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -41,8 +41,7 @@ impl Output {
 
     /// Writes the buffer to the file.
     ///
-    /// # Errors
-    /// If the host's disk refuses the data; the buffer is empty afterwards nevertheless.
+    /// # Errors If the host's disk refuses the data. The buffer is empty afterwards even in this case.
     pub fn flush(&mut self) -> Result<()> {
         let result = self.file.write_all(&self.buffer);
         self.buffer.clear();

@@ -57,7 +57,7 @@ impl Flows {
         self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
-    /// Makes the sockets of flows with a new path mark later packets with its tag.
+    /// If the path of a flow has changed, makes the flow's sockets mark later packets with the tag of the new path.
     pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
         for change in changes {
             let ends = (change.source, change.destination);

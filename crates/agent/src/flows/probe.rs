@@ -41,7 +41,7 @@ pub struct Probe {
     pace: Pace,
 }
 
-/// The times at which packets are due, relative to the start.
+/// Determines when the packets are due, relative to the start of the flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
     EveryNs(i64),

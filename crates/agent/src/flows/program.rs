@@ -120,7 +120,7 @@ impl Program {
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// Stops the flow by SIGTERM to its running programs. Fails if the client should have ended by itself.
+    /// Stops the flow by SIGTERM to its running programs. Fails if the client still runs but had to end by itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -151,8 +151,8 @@ impl Program {
     }
 }
 
-/// Ends all programs of the run with their child processes. Returns how each program ended. Copies the programs' files
-/// to the output. `end_ns` is the run time at which the run was over.
+/// Ends all programs of the run and their child processes, and copies the programs' files to the output. Returns how
+/// each program ended. `end_ns` is the run time at which the run was over.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());

@@ -7,8 +7,9 @@
 //! measurement of the reading speed (`tcp_rcv_space_adjust`), this is the same as reading all data immediately.
 //! Nevertheless, the receiver sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. Reading
-//! all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.
+//! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. If the
+//! reader read all data at once, a short last segment would be acknowledged immediately (`tcp_cleanup_rbuf`), instead
+//! of after its timer.
 //!
 //! The sender is the kernel's own TCP.
 //! Implements RFC 4737, 5 (resemblance to TCP).
@@ -33,7 +34,7 @@ const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
 /// applies with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// The number of memory pieces that one write call sends. All pieces are the same memory. A piece fits into the
+/// The number of memory pieces that one write call sends. Every piece is the same memory, which fits into the
 /// processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
@@ -64,7 +65,7 @@ struct Shared {
     delays_acks: bool,
     /// The payload of a full segment.
     segment_bytes: u64,
-    /// The run time at which the source connected. i64::MIN means not yet.
+    /// The run time at which the source connected. i64::MIN means that it has not connected yet.
     connect_ns: AtomicI64,
     /// The error that ended the transfer early. 0 means none.
     error: AtomicI32,
@@ -198,7 +199,7 @@ impl Transfer {
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// Returns whether `stop` has ended the transfer. The sockets of a stopped transfer can no longer be sampled.
+    /// Returns whether the transfer was ended by `stop`. If so, its sockets can no longer be sampled.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
@@ -267,8 +268,8 @@ fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
-/// Makes the kernel skip copying payload that nothing reads. Captures into files, programs, a shell and user modules
-/// read payload.
+/// Makes the kernel skip copying payload that nothing reads. Captures into files, programs, a shell, live connections
+/// and user modules read payload.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
     let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();

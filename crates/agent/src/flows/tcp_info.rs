@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 
 /// The `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct lacks the
 /// byte with `tcpi_delivery_rate_app_limited`. Newer kernels only append fields, so an older kernel fills only the
-/// beginning. All bits of the remaining fields are set. A table shows these fields as missing values. Each comment
-/// between the fields names the kernel version that added the next fields.
+/// first fields. All bits of the other fields are set, and tables show them as missing values. Each comment between the
+/// fields names the kernel version that added the next fields.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -140,9 +140,9 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// Reads BBR's report on a socket. None means that the socket has another congestion control. Only a version of BBR
-    /// gives an answer of exactly this length. Vegas, DCTCP and similar congestion controls answer 16 bytes. Others
-    /// answer nothing.
+    /// Reads the information about a socket that BBR reports. None means that the socket has another congestion
+    /// control. Only a version of BBR gives an answer of exactly this length. Vegas, DCTCP and similar congestion
+    /// controls answer 16 bytes. Others answer nothing.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -150,7 +150,7 @@ impl BbrInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7) if it has BBR's length.
+    /// Parses an answer of sock_diag(7). None means that the length is not that of BBR's answer.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
@@ -165,11 +165,11 @@ impl BbrInfo {
 /// calls per socket are needed.
 pub struct Infos {
     file: Option<File>,
-    /// The sockets that the kernel was last told to report on.
+    /// The sockets in the last list that the kernel received. The kernel reports on these sockets.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Where `buffer` holds the answers and the content of /proc/leolink/links. Answers and content were read at the
-    /// end of a sleep, and are valid until virtual time advances.
+    /// Where `buffer` holds the answers and the content of /proc/leolink/links. The agent reads both when it wakes from
+    /// a sleep. They are valid until virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
@@ -202,8 +202,8 @@ impl Infos {
     }
 
     /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call reads the reports on the sockets and
-    /// the state of all links. The method `links` returns this state. Returns false if the call may not have slept. The
-    /// caller must sleep in this case.
+    /// the state of all links. The method `links` returns this state. Returns false if the call may have returned
+    /// without sleeping. The caller must then sleep itself.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -317,7 +317,8 @@ pub fn receive_window_bytes(fd: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// The offsets in `struct tcp_info` of Linux 6.12, including the last field of each kernel version.
+    /// Some fields have the same offset as in `struct tcp_info` of Linux 6.12. The last field of each kernel version is
+    /// among them.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

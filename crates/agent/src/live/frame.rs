@@ -5,7 +5,7 @@
 
 use crate::base::error::{Error, Result};
 
-/// The size of every frame. The data follow a `DATA` frame to the host.
+/// The size of every frame. After a `DATA` frame to the host, the data follow.
 pub const FRAME_BYTES: usize = 16;
 
 /// A message from the host.
@@ -39,7 +39,7 @@ pub enum Tell {
     Data { stream: u32, bytes: usize },
     /// TCP has taken `bytes` bytes of the stream, and the host may send as many more.
     Credit { stream: u32, bytes: usize },
-    /// The guest has no more data of this stream for the host.
+    /// The guest will send no more data of this stream to the host.
     End { stream: u32 },
     /// A stream was aborted.
     Reset { stream: u32, errno: i32 },

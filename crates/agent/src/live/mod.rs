@@ -18,11 +18,12 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// The numbers of the guest's consoles: one for frames, and one for the gate at which the guest waits for real time.
+/// The numbers of two consoles of the guest. One carries frames. The other is the gate at which the guest waits for
+/// real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 
-/// The live connections before the start of the run.
+/// The state of live connections before the run starts.
 pub struct Live {
     relay: Relay,
     gate: Gate,

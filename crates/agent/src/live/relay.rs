@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries data between the host's frames and the guest's sockets, and waits for the host at each step of virtual time.
+//! Carries data between the host's frames and the guest's sockets. At each step of virtual time, it waits for the host.
 //!
 //! Data from the host arrive as files in `in/live/` of the guest's boot directory, one file per frame. A console would
 //! be too slow, because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host first writes
-//! a file, and then sends the frame that announces it. Each file has a new name, because the guest caches earlier
-//! files.
+//! a file, and then sends the frame that announces it. A file name is never used twice, because the guest caches files.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -54,10 +53,10 @@ pub struct Relay {
     listener: OwnedFd,
     listener_port: u16,
     /// A bound socket that does not listen. The socket receives connections to ports on which no outside program
-    /// listens. The guest's TCP refuses these connections, as a machine without a listening program does.
+    /// listens. The guest's TCP refuses these connections, like a machine on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Whether each end delays its acknowledgements. The opening end is first.
+    /// Whether each end of a connection delays its acknowledgements. The end that opens connections is first.
     delays_acks: [bool; 2],
     /// The number of further steps at which the guest need not wait.
     spare_steps: u64,
@@ -113,10 +112,10 @@ impl Relay {
     }
 
     /// Runs until the guest ends. The host's frames are handled when they arrive. At time 0 of the run and at every
-    /// later step, all available data are passed on. The relay then waits for the host at `gate`, unless the host has
-    /// said that waiting is not needed.
+    /// later step, the relay passes on all available data. The relay then waits for the host at `gate`, except if the
+    /// host has told it not to wait.
     ///
-    /// Streams are checked once per step, because the guest computes a step at one moment of real time.
+    /// The guest computes a whole step at once in real time, so streams are checked once per step.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -266,7 +265,7 @@ impl Relay {
         }
     }
 
-    /// Accepts a connection at its far end.
+    /// Accepts a connection on the listening socket. The accepted socket is the far end of the connection.
     fn accept(&mut self) -> Result<()> {
         let mut from = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;

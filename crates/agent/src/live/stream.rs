@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One end of a live connection in the guest: its socket, the data to write, and the host's credit in bytes.
+//! One end of a live connection in the guest. It has a socket, the data to write, and the host's credit in bytes.
 //!
 //! The host buffers at most one window of data for the guest, and the guest at most one for the host. If the guest's
 //! socket accepts no more data, the host stops reading from the program. If an outside program stops reading, its data

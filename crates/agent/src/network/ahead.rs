@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that are sent before the route change (`cures.notify_delay` below 0). Routes are computed from the
-//! constellation, so a node can know future changes.
+//! Notices that are sent before the route change (`cures.notify_delay` below 0). A node can know future route changes,
+//! because routes are computed from the constellation.
 
 use super::switches::{What, When};
 use super::{Before, Network};
@@ -92,8 +92,9 @@ impl Network<'_> {
 /// Changes a notice so that the leolink of the old direction can send it. The new direction's leolink may not exist
 /// yet.
 ///
-/// leolink uses the length of the node's present queue, and adds the delay of the sending direction, which is now the
-/// old one. The time on the new path is corrected for this difference in delay. All sums are modulo 2^64.
+/// leolink uses the length of the node's present queue, and adds the delay of the sending direction. Here, this is the
+/// old direction. The old and the new direction may have different delays, so the time on the new path is corrected by
+/// the difference. All sums are modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));

@@ -132,7 +132,7 @@ fn parameter(queue: &Queue, name: &str) -> Option<u32> {
 }
 
 /// The parameters of `red`, computed as by tc(8) (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the
-/// moving average follows from the permitted burst, (2 min + max) / 3. A table states how much the average decays while
+/// moving average follows from the permitted burst, (2 min + max) / 3. A table contains the decay of the average while
 /// the queue is empty.
 #[derive(Debug, PartialEq)]
 struct Red {
@@ -197,7 +197,7 @@ impl Red {
     }
 }
 
-/// Returns the smallest k for which an average with weight 2^-k stays below `min` during a burst (tc_red_eval_ewma).
+/// During a burst, an average with weight 2^-k must stay below `min`. Returns the smallest such k (tc_red_eval_ewma).
 /// The average starts at 0.
 fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     let room = burst_pkts + 1.0 - min_pkts;
@@ -215,9 +215,10 @@ fn probability_log(probability: f64, range_bytes: u32) -> u8 {
 }
 
 /// Returns a table for idle times. Entry i is the number of bits by which the average is shifted after `i << cell_log`
-/// us. The transmission of a frame takes `frame_us`, and 2^-shift = (1 - weight)^frames. tc_red_eval_idle_damping of
-/// tc(8) has the same purpose, but uses the natural logarithm and ticks of 64 ns. The kernel shifts bits, and indexes
-/// the table in units of 1 us. This function computes with base 2 and in us for this reason.
+/// us. A frame takes `frame_us` to transmit. The shift is the number for which 2^-shift = (1 - weight)^frames.
+/// tc_red_eval_idle_damping of tc(8) has the same purpose, but uses the natural logarithm and ticks of 64 ns. The
+/// kernel shifts bits, and indexes the table in units of 1 us. This function computes with base 2 and in us for this
+/// reason.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;

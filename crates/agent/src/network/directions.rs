@@ -65,8 +65,8 @@ pub fn initial_direction(setup: &Setup, d: usize) -> Direction {
     }
 }
 
-/// Returns how the direction numbers and reorders packets. None means that it does neither. Stations number the packets
-/// that they send to satellites, and restore the order of packets that they receive.
+/// Returns how the direction numbers and reorders packets. None means that it does neither. A station numbers the
+/// packets that it sends to satellites. It also restores the order of the packets that it receives.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
     if resequence.is_none() && !eliminates {

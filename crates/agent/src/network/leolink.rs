@@ -66,9 +66,9 @@ pub fn forward_here() -> error::Result<()> {
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects the kind of all later namespaces. With `of_routers`, the namespaces are for nodes that only forward packets.
-/// These namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has
-/// only ordinary namespaces.
+/// Selects the kind of all namespaces that are created from now on. If `of_routers` is true, they are for nodes that
+/// only forward packets. Such namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns
+/// false if this kernel has only ordinary namespaces.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
@@ -152,30 +152,31 @@ fn order_bytes(order: Order) -> [u8; 16] {
     bytes
 }
 
-/// A change of a node's route to a host, from one direction of the node to another.
+/// A node's route to a host changes from one outgoing direction of the node to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// The last packet's travel time from the old direction's far end to the host.
+    /// The time that the last packet in the old direction takes from the direction's far end to the host.
     pub rest_from_ns: u64,
-    /// The first packet's minimum travel time from the new direction's far end to the host.
+    /// The minimum time that the first packet in the new direction takes from the direction's far end to the host.
     pub rest_to_ns: u64,
     /// Whether packets that wait in the old direction are moved to the new direction.
     pub moves: bool,
     /// The size in bytes of the buffer for packets that are held for the new direction. `HoldFull` decides what happens
     /// if the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// The merge of a switch with an end marker. The last packet on the old direction is the marker `Merge::marker`.
-    /// Packets on the new direction wait for the marker where both paths meet. `Refused` is the reason why the cure
-    /// sends no marker at this switch. None means that the cure never sends markers.
+    /// With the cure of end markers, the merge that belongs to this switch. The last packet on the old direction is the
+    /// marker `Merge::marker`. At the node where both paths meet, packets on the new direction wait for the marker.
+    /// `Refused` is the reason why the cure sends no marker at this switch. None means that the cure never sends
+    /// markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// The time after the switch for which the old direction also carries copies of the packets sent on the new
     /// direction. If no copies are sent at this switch, `Refused` gives the reason. None means that the cure never
     /// sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// The time after the switch for which packets on the new direction are marked as rerouted. It is None if no packet
-    /// can arrive on the old path, or if no cure uses the mark.
+    /// After the switch, packets on the new direction are marked as rerouted for this time. It is None if no packet can
+    /// arrive on the old path, or if no cure uses the mark.
     pub new_way_ns: Option<u64>,
 }
 

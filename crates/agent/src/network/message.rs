@@ -40,7 +40,8 @@ const FRA_SRC: u16 = 2;
 const FRA_PRIORITY: u16 = 6;
 const FRA_TABLE: u16 = 15;
 const FR_ACT_TO_TBL: u8 = 1;
-/// The priority of leowarp's routing rules. The kernel's own rules come later, with the priorities 32766 and 32767.
+/// The priority of leowarp's routing rules. The kernel's own rules have the priorities 32766 and 32767, so they apply
+/// later.
 const PRIORITY: u32 = 1000;
 
 /// One end of a link.
@@ -59,7 +60,8 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// The address of the next hop. None means no gateway, because the link's far end accepts every packet.
+    /// The address of the next hop. None means that the route has no gateway. It needs none, because the link's far end
+    /// accepts every packet.
     pub gateway: Option<IpAddr>,
     /// Whether TCP on this route immediately acknowledges each segment that it receives.
     pub quickack: bool,
@@ -74,7 +76,7 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
 }
 
 /// Creates a veth pair between the receiving namespace and the namespace of `there_fd`. The message also sets up the
-/// end `here` in the receiving namespace. The far end needs another message, because both ends must exist first
+/// end `here` in the receiving namespace. Another message brings the far end up, because both ends must exist first
 /// (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
@@ -103,15 +105,16 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
 }
 
 /// Sets an interface down and up again, so that it can send immediately. In a new veth pair, the end that is set up
-/// first has no carrier until the other end is up. The kernel then sets the carrier late: net/core/link_watch.c handles
-/// 100 devices at once, and the others up to a second later. An interface without a carrier has the queueing discipline
-/// noop, which silently discards packets. An end that is set up after the other end has a carrier immediately.
+/// first has no carrier until the other end is up. The kernel may set this carrier up to a second late, because
+/// net/core/link_watch.c handles only 100 devices at once. An interface without a carrier has the queueing discipline
+/// noop, which silently discards packets. The end that is set up last, however, has a carrier immediately.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
 }
 
-/// Clears an interface's neighbour table by disabling ARP for a moment (arp_netdev_event).
+/// Disables and re-enables ARP on an interface. The kernel then clears the interface's neighbour table
+/// (arp_netdev_event).
 pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
@@ -182,8 +185,8 @@ pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
-/// Makes packets without a more specific route leave through the interface of `hop`, without a gateway. The packets get
-/// the source address `source`.
+/// Sets the default route. Its packets leave through the interface of `hop`, without a gateway. The packets get the
+/// source address `source`.
 pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);

@@ -6,9 +6,9 @@
 //! `arp` have addresses at both ends, and routes through the far end's address. The queueing discipline of a direction
 //! is on its sending side. Interfaces stay up. The queueing disciplines of a link that is down refuse packets.
 //!
-//! All events of an instant become rounds of batches. In each round, one system call sends the batch of each namespace.
-//! Three rounds create new links: the first end, the second end, and the first end again (message::up_again). The last
-//! round contains all other messages.
+//! The messages for all events of an instant are sent in rounds of batches. In each round, one system call sends the
+//! batch of each namespace. Three rounds create new links: the first end, the second end, and the first end again
+//! (message::up_again). The last round contains all other messages.
 
 mod ahead;
 pub mod aqm;
@@ -83,7 +83,7 @@ pub struct Network<'a> {
     homes: Vec<usize>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
-    /// The values of each jittered direction that were last sent to the kernel.
+    /// For each jittered direction, the values that the kernel last received.
     told: Vec<Option<Direction>>,
     /// The settings of each direction that are sent at the end of this instant. None means nothing.
     say: Vec<Option<Say>>,
@@ -91,7 +91,7 @@ pub struct Network<'a> {
     /// For each (node, host), the direction on which the node sends untagged packets to the host.
     routes: BTreeMap<(usize, usize), usize>,
     /// With source routing, the routes of each path. The key is (host, path number), and the value maps a node to the
-    /// direction on which it sends. The routes of a path without a tag remain here until the path gets a tag again.
+    /// direction on which it sends. If a path loses its tag, its routes remain here until the path gets a new tag.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
@@ -109,7 +109,7 @@ pub struct Network<'a> {
     has_ipv6: bool,
     /// The nodes without hosts that have at least one netem link.
     netem_routers: BTreeSet<usize>,
-    /// The nodes of `netem_routers` whose links were created at the current instant.
+    /// The nodes of `netem_routers` that got links at the current instant.
     widened: BTreeSet<usize>,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Sets the run's time 0. Existing links get their tables now. Later links get their tables at their creation.
+    /// Sets the run's time 0. Existing links get their tables now. Later links get their tables when they are created.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();

@@ -2,7 +2,7 @@
 //! The addresses (endpoints) for the kernel's path manager of Multipath TCP
 //! (Documentation/netlink/specs/mptcp_pm.yaml).
 //!
-//! A host has further addresses if other hosts join it. As a source, the host opens a subflow from each further
+//! A host gets a further address from each host that joins it. As a source, the host opens a subflow from each further
 //! address. As a destination, the host announces each further address (ADD_ADDR), and the source opens a subflow to it.
 
 use crate::base::error::{Error, Result};

@@ -51,7 +51,7 @@ impl Batch {
         self.starts.is_empty()
     }
 
-    /// Removes all messages. The buffer keeps its memory.
+    /// Removes all messages. The buffer's memory is not freed.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
@@ -126,7 +126,7 @@ impl Batch {
     }
 }
 
-/// A netlink socket. The socket always belongs to the namespace in which it was opened.
+/// A netlink socket. It always acts on the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,

@@ -84,8 +84,8 @@ pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
 }
 
 /// Makes datagrams leave an interface as separate packets. By default, QUIC stacks send several datagrams as one packet
-/// (UDP_SEGMENT, udp(7)). Only separate packets contain a checksum per datagram, which distinguishes captured datagrams
-/// of equal length.
+/// (UDP_SEGMENT, udp(7)). In separate packets, each datagram has a checksum, which distinguishes captured datagrams of
+/// equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;

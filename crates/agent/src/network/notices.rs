@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The notices to hosts whose packets take another path: their receivers and their content (design/cures.md, "Notice").
+//! The notices to hosts whose packets take another path. This module determines who gets a notice, and what it contains
+//! (design/cures.md, "Notice").
 
 use super::switches::{Told, What, When};
 use super::{Before, Network};
@@ -15,8 +16,8 @@ impl Network<'_> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
 
-    /// Returns the notices for the changes of an instant. A host gets a notice if its packets to another host pass a
-    /// node with a changed route to that host.
+    /// Returns the notices for the route changes of an instant. A node on the path between two hosts may have a changed
+    /// route to the second host. The first host then gets a notice.
     pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
         let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell. Only
-//! answers to traceroute need a router's address (net/ipv4/icmp.c, `icmp_route_lookup`).
+//! The addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell. A
+//! router needs an address only to answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`).
 
 use crate::network::message;
 use crate::network::netlink::Batch;

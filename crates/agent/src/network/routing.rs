@@ -63,8 +63,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// Removes a path's route. The route for untagged packets is also removed if it is the same. If `path` is None,
-    /// only the route for untagged packets is removed.
+    /// Removes the route of a path, and also the route for untagged packets if it is the same. If `path` is None, only
+    /// the route for untagged packets is removed.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();

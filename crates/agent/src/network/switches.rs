@@ -19,7 +19,7 @@ pub(super) enum What {
     Notice(Notice),
 }
 
-/// The time at which a node sends the notices of a change.
+/// When a node sends the notices of a route change.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum When {
     After {
@@ -29,7 +29,7 @@ pub(super) enum When {
     Before,
 }
 
-/// The rests of the old and the new path of a switch, with their delays. A rest leads from the far end of a node's
+/// The remaining parts of a switch's old and new path, with their delays. Each part leads from the far end of a node's
 /// direction to the host.
 pub(super) struct Rests {
     old: Vec<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// Returns the cures' messages for the route changes of this instant.
+    /// Returns the messages of the cures about the route changes of this instant.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -54,8 +54,8 @@ impl Network<'_> {
     /// minimum time on the new rest. None means that packets on the old direction do not arrive.
     ///
     /// If a link's delay falls at the instant of the switch, earlier packets still have the old delay. A link keeps the
-    /// order. At its far end, later packets therefore wait for these earlier packets. On a busy path, a falling delay
-    /// does not make the last packet arrive earlier.
+    /// order. At its far end, later packets therefore wait for these earlier packets. Therefore, the last packet on a
+    /// busy path does not arrive earlier if the delay falls.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -114,14 +114,14 @@ impl Network<'_> {
         out
     }
 
-    /// Returns a packet's directions to a host on the present routes, from the far end of `direction` on. None means
-    /// that the packet does not reach the host.
+    /// Returns the directions that a packet takes to a host on the present routes. The packet starts at the far end of
+    /// `direction`. None means that the packet does not reach the host.
     fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
         self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
     }
 
     /// Returns the directions from a node to a host. `next` returns the direction on which a node sends packets to the
-    /// host. None means no route.
+    /// host, or None if the node has no route.
     pub(super) fn way_from(
         &self,
         node: usize,
@@ -140,8 +140,8 @@ impl Network<'_> {
         None
     }
 
-    /// Finds the node at which the old and the new path of a switch meet. Each path consists of the switching node's
-    /// direction and the directions after it.
+    /// Finds the node at which the old and the new path of a switch meet. A path is given as the direction that leaves
+    /// the switching node, and the directions after it.
     fn merge(
         &self,
         (from, old): (usize, &[usize]),

@@ -2,8 +2,8 @@
 //! The path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per
 //! tag.
 
-/// IPv4 routes of Linux 6.12 use three bits of the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h). The value 0
-/// means "any". A destination can have at most seven tagged paths at the same time.
+/// The maximum number of tagged paths to one destination at the same time. IPv4 routes of Linux 6.12 use three bits of
+/// the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h). The value 0 means "any".
 const TAGS: usize = 7;
 
 /// The tagged paths to one destination, the least recently used path first.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Netlink messages for the queueing disciplines `netem` and `jitter`. `jitter` is a netem as the child of a `tbf`. The
-//! module `leolink` builds messages for leowarp's own discipline, and `aqm` for the children of a leolink.
+//! Netlink messages for the queueing disciplines `netem` and `jitter`. The discipline `jitter` is a `tbf` with a netem
+//! as its child. The module `leolink` builds messages for leowarp's own discipline, and `aqm` for the children of a
+//! leolink.
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
 //! netem has no rate, it sends each packet after a random delay of its own, so packets overtake each other. A netem
-//! with a rate would keep the packets in order. The rate of a `jitter` is set in tbf, which takes packets when they
-//! leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts waiting packets
-//! and packets in flight.
+//! with a rate would keep the packets in order. In a `jitter`, tbf therefore limits the rate. It takes packets when
+//! they leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts waiting
+//! packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -36,8 +37,8 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// The size of an Ethernet header.
 pub const ETHERNET_BYTES: u32 = 14;
-/// The rate of an unshaped netem. Without a rate, netem sorts packets by time, so a falling delay would reorder
-/// packets. At 2^40 byte/s, a frame takes 1 ns, and netem keeps the order.
+/// The rate of an unshaped netem. Without a rate, netem sorts packets by their time of departure, so packets would be
+/// reordered when the delay falls. At 2^40 byte/s, a frame takes 1 ns, and netem keeps the order.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
@@ -95,11 +96,11 @@ pub struct Jitter {
 /// How a direction of a station's link numbers and reorders packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// The packets whose order this station restores. None means no packets.
+    /// Determines which packets this station puts back in order. None means no packets.
     pub resequence: Option<Resequence>,
     /// Whether a second copy of the same packet is discarded.
     pub eliminates: bool,
-    /// Whether the station numbers packets, because this direction leads away from it.
+    /// Whether the station numbers packets. It does so in the direction that leads away from it.
     pub numbers: bool,
     /// Whether the station restores the order, because this direction leads to it.
     pub restores: bool,
@@ -174,7 +175,7 @@ fn netem_loss(d: &Direction) -> u32 {
 ///
 /// If a message does not contain latency, jitter, limit or loss, netem sets them to 0. But netem keeps its table and
 /// the state of its random stream. The seed is sent only once, because the random stream would restart and delays would
-/// repeat. The table of a netem cannot be removed. After a change, a tbf has a full bucket, so the next frame may leave
+/// repeat. The table of a netem cannot be removed. A change fills the bucket of a tbf, so the next frame may leave
 /// immediately.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
@@ -220,8 +221,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
 }
 
 /// Makes a discipline count `overhead_bytes` more bytes for each packet, or fewer bytes if it is negative. The kernel
-/// calls this setting a size table. Only the root discipline can have a size table (qdisc_graft). A change message
-/// without a size table removes the existing one (qdisc_change).
+/// calls this setting a size table. Only the root discipline can have a size table (qdisc_graft). If a change message
+/// has no size table, the discipline loses its size table (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -230,8 +231,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// Returns netem's limit. netem counts packets in flight and waiting packets. For `limit_pkts` waiting packets, the
-/// limit is larger by the number of full frames in the delay line.
+/// Returns netem's limit. netem counts packets in flight and waiting packets. The result is therefore `limit_pkts`,
+/// plus the number of full frames in flight.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {

@@ -46,7 +46,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Returns each marker's record from the node where the old and the new path meet.
+/// Returns a map from marker number to record. Each record comes from the node where the old and the new path meet.
 fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
     let mut out = BTreeMap::new();
     records(MERGES, |r| {

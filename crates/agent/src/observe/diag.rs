@@ -25,12 +25,12 @@ const INET_DIAG_BBRINFO: u16 = 16;
 /// All states of include/net/tcp_states.h except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7). Sockets
 /// in the omitted states have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
-/// The size of struct inet_diag_msg: family, state, timer, retrans, both ends, five numbers.
+/// The size of struct inet_diag_msg, which has family, state, timer, retrans, both ends, and five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
 /// The maximum number of samples. So many samples take half a gigabyte of the guest's memory, at 400 bytes each.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// The ends of a connection: local address, local port, remote address, remote port.
+/// The ends of a connection, in this order: local address, local port, remote address, remote port.
 pub type Ends = (u32, u16, u32, u16);
 
 /// The state of a socket at one instant.
@@ -47,7 +47,8 @@ pub struct Diag {
     hosts: Vec<(usize, Netlink)>,
     /// A map from (host, ends, time) to the sample of a socket.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// The number and address of the source host and the destination host, by flow of kind program.
+    /// A map from a flow of kind program to its source host and destination host. Each host has a number and an
+    /// address.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
     /// The family of the listed sockets: AF_INET or AF_INET6.
     family: u8,

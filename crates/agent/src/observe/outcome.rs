@@ -19,7 +19,7 @@ use serde_json::{json, Value};
 pub struct FlowOutcome {
     /// The time at which the flow started. For a connection, the time of its first packet.
     pub start_ns: i64,
-    /// The time at which the answer to the first segment of a program's connection arrived.
+    /// For a program's connection, the time at which the answer to its first segment arrived.
     pub connect_ns: Option<i64>,
     /// The time at which the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
@@ -36,14 +36,15 @@ pub struct FlowOutcome {
     pub round_trips: Option<Extremes>,
 }
 
-/// The facts about the packets that are known at the run's end.
+/// The results about packets that are known at the end of the run.
 pub struct Outcome {
     /// The sums per flow and direction, at index 2 * flow + direction. Empty without packet truth.
     pub totals: Vec<Totals>,
     pub flows: Vec<FlowOutcome>,
     /// The connections of programs, numbered after the setup's flows.
     pub connections: Vec<Lived>,
-    /// The number of packets without an arrival or drop report that no counter of losses between links explains.
+    /// The number of packets that vanished. No arrival and no drop was reported for them, and no counter of losses
+    /// between links explains them.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
     /// The contradictions between the run's results.
@@ -156,7 +157,7 @@ struct Accounts {
 }
 
 impl Accounts {
-    /// Adds a link's packets. A netem link is skipped, because netem does not count offered packets.
+    /// Adds a link's packets. netem does not count offered packets, so netem links are skipped.
     fn add_link(&mut self, link: &LinkTotal) {
         if link.offered_pkts == u64::MISSING {
             return;

@@ -35,7 +35,7 @@ pub struct Queues {
     last: Vec<(u32, u64, u32)>,
 }
 
-/// The kernel's counts for every queueing discipline.
+/// The counts that the kernel has for every queueing discipline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Statistics {
     sent_pkts: u32,
@@ -63,8 +63,8 @@ impl Queues {
         })
     }
 
-    /// Returns the buffer size for the content of /proc/leolink/links. Reading fails if the content is longer. None
-    /// means that the file does not exist.
+    /// Returns the size of the buffer into which /proc/leolink/links is read. If the content is longer, reading fails.
+    /// None means that the file does not exist.
     pub fn links_bytes(&self) -> Option<usize> {
         self.leolink.as_ref().map(|_| self.buffer.len())
     }
@@ -233,7 +233,8 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// Fails if records are shorter than expected. An older leolink has shorter records, which this program would misread.
+/// Fails if the records have another length than expected. An older leolink has shorter records, which this program
+/// would misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {
         return Ok(());

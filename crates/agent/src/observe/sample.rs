@@ -11,7 +11,7 @@ use leowarp_timeline::setup::Setup;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The value of the slow start threshold before it is set (include/net/tcp.h).
+/// The initial value of the slow start threshold (include/net/tcp.h).
 const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// The value of the smoothed round-trip time before the first measurement (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c,
 /// `tcp_rtt_estimator`).
@@ -37,8 +37,8 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Returns whether an established transfer cannot send. A transfer cannot send if data wait, none are in flight, and
-/// either none were ever sent or the window is 0.
+/// Returns whether an established transfer cannot send. This is the case if data wait, none are in flight, and one of
+/// two conditions holds. No data have been sent yet, or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
@@ -57,9 +57,9 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. One call sleeps and
-/// reads the state. Returns false if the call may have returned without sleeping. If false is returned, the caller must
-/// sleep itself.
+/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. The same system call
+/// sleeps and reads the state. Returns false if the call may have returned without sleeping. If false is returned, the
+/// caller must sleep itself.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
@@ -295,7 +295,8 @@ fn header_errors(text: &str) -> Option<u64> {
     lines.next()?.nth(column)?.parse().ok()
 }
 
-/// Returns the sum of a column in a file with a line of names and a line of hexadecimal numbers per processor.
+/// Returns the sum of a column in a file. The file has a line of column names, and then a line of hexadecimal numbers
+/// for each processor.
 fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;

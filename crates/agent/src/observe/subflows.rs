@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 pub struct Subflows {
     /// The netlink sockets, one in each namespace with an end of a connection.
     namespaces: Vec<Netlink>,
-    /// The subflows of each connection. The key is the connection's flow number. The value lists flow number, source
-    /// address and destination address of each subflow.
+    /// The subflows of each connection. The key is the connection's flow number. The value has the flow number, the
+    /// source address and the destination address of each subflow.
     ends: BTreeMap<usize, Vec<(usize, u32, u32)>>,
     family: u8,
 }

@@ -2,8 +2,8 @@
 //! The thread that turns captured packets and link drops into packet truth.
 //!
 //! The thread sleeps until data can be read ([`Wires`]). Departures are recorded immediately. Packet sockets deliver
-//! their blocks at different moments. An arrival or a drop is processed only after the sender's wire has been read up
-//! to the same time.
+//! their blocks at different moments. The thread therefore processes an arrival or a drop only when it has read the
+//! sender's wire up to the same time.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// The length of the Ethernet and IP headers, and of the TCP header or the datagram number.
+/// The number of captured bytes. They contain the Ethernet and IP headers, and the TCP header or the datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
 /// The number of captured bytes for IPv6, including the Ethernet header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
@@ -40,15 +40,15 @@ const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
 /// later packets stay in memory.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// The time for which the run waits after the last packet. The capture thread has received all frames and drop reports
-/// by the end of this time.
+/// The time for which the run waits after the last packet. By then, the capture thread has received all frames and drop
+/// reports.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
 /// The counts that the thread needs at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
     /// The number of packets that are inside links when the run ends. None means that at least one link does not count
-    /// them.
+    /// the packets inside.
     pub held_pkts: Option<u64>,
     pub lost_between_links: LostBetweenLinks,
 }
@@ -82,8 +82,8 @@ impl Host {
         Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
     }
 
-    /// Processes a frame on the wire. A departure is recorded immediately. An arrival waits until all earlier
-    /// departures are known.
+    /// Processes a frame on the wire. A departure is recorded immediately. An arrival is recorded later, when all
+    /// earlier departures are known.
     fn see(
         &mut self,
         t_ns: i64,
@@ -265,7 +265,8 @@ impl Capture {
         }
     }
 
-    /// Matches and settles packets as far as the wires have been read.
+    /// Matches packets up to the time to which the wires have been read, and passes settled packets on. Packets without
+    /// a report count as lost if they were sent more than `SILENCE_NS` before this time.
     fn conclude(&mut self, has_drops: bool) -> Result<()> {
         if has_drops {
             self.read_drops()?;
@@ -381,8 +382,8 @@ impl Capture {
         result
     }
 
-    /// Decides what happened to packets without an arrival or drop report. Returns an optional warning, and the number
-    /// of packets that no loss counter explains.
+    /// Decides what happened to packets for which neither an arrival nor a drop was reported. Returns a warning if one
+    /// is needed, and the number of packets whose loss no counter explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -492,8 +493,8 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// Returns the row for a lost packet whose loss no link has reported. The row contains the send time, because the time
-/// of the loss is unknown.
+/// Returns the row for a lost packet whose loss no link has reported. The row's time is the time of sending, because
+/// the time of the loss is unknown.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {

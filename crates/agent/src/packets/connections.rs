@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The connections of programs: finds the flow of a packet with unknown ports. This module has no side effects.
+//! Finds the flow of a packet whose ports are not known in advance, because it belongs to a connection of a program.
+//! This module has no side effects.
 //!
 //! The protocol (TCP or UDP), both addresses and both ports identify a connection. A TCP connection is also identified
 //! by its first sequence number. A SYN between the same ports with another sequence number begins a new connection (RFC
@@ -11,8 +12,8 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// The largest number of connections in a run. One connection's records need some 20 KiB. A run with more connections
-/// fails, because this is assumed to be a mistake.
+/// The largest number of connections in a run. One connection's records need some 20 KiB. If a run has more
+/// connections, it fails, because the user probably made a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
 /// The hosts and ports of a flow of kind program.
@@ -32,7 +33,7 @@ pub struct Connection {
     pub is_tcp: bool,
     pub source_port: u16,
     pub destination_port: u16,
-    /// The host that sent the connection's first packet. 0 means the flow's source, 1 its destination.
+    /// The host that sent the connection's first packet. 0 is the source of the flow, and 1 is its destination.
     pub opened_by: usize,
 }
 
@@ -95,7 +96,7 @@ pub struct Connections {
     /// The number of the first connection's flow.
     first_flow: usize,
     all: Vec<Connection>,
-    /// The latest connection of which a host has seen a packet, by host and pair of ends.
+    /// For each host and pair of ends, the latest connection of which the host has seen a packet.
     latest: BTreeMap<(usize, Tuple), usize>,
     /// A map from (ends, initial sequence number) to the index of the TCP connection.
     opened: BTreeMap<(Tuple, u32), usize>,

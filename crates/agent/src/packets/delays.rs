@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The delays of all packets of a flow, counted in narrow bins: one-way delays of both directions, and round trips.
-//! This module has no side effects.
+//! Counts the delays of all packets of a flow in narrow bins. The delays are the one-way delays of both directions, and
+//! the round trips. This module has no side effects.
 //!
-//! A data packet's round trip is the sum of its own one-way delay and a return packet's one-way delay. The return
+//! The round trip of a data packet is its own one-way delay plus the one-way delay of a return packet. The return
 //! packet is the first packet sent after the data packet's arrival that is not lost (see
 //! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
-//! reported in send order, once it is known whether they arrived. All data packets that arrived before a return packet
-//! left are reported before it. Each data packet stays in a queue until its return packet is known.
+//! reported in send order, once it is known whether they arrived. When a return packet is reported, all data packets
+//! that arrived before it left have already been reported. Each data packet stays in a queue until its return packet is
+//! known.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
@@ -22,9 +23,9 @@ const OCTAVE_BITS: u32 = 7;
 const WIDEST_BITS: u32 = 13;
 /// The number of bins allocated together, 4 KiB.
 const PAGE: usize = 1024;
-/// The number of entries reserved at the start for each histogram and each queue. Unused entries cost no memory.
-/// Without this reserve, entries would be allocated behind large buffers, which could then not grow in place. Using
-/// four new pages for the first time takes 40 us, as long as counting 2,000 packets.
+/// Each histogram and each queue reserves this many entries at the start. Unused entries cost no memory. Without this
+/// reserve, entries would be allocated behind large buffers, which could then not grow in place. Using four new pages
+/// for the first time takes 40 us, as long as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// The entry of `Histogram::numbers` for a missing page.
@@ -71,7 +72,7 @@ impl Histogram {
         number
     }
 
-    /// Returns the rows of all bins with packets, in order of delay.
+    /// Returns a row for each bin that contains packets, sorted by delay.
     fn rows(&self, flow: u32, quantity: u8) -> impl Iterator<Item = DelayBin> + '_ {
         let pages = self.numbers.iter().enumerate().filter(|page| *page.1 != NO_PAGE);
         let pages = pages.map(|(i, &number)| (i, &self.pages[number as usize]));
@@ -120,8 +121,8 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// The round trips of a TCP flow, whose packets are acknowledged by the opposite direction. None means that the
-    /// flow is not TCP.
+    /// The round trips of a TCP flow. The opposite direction acknowledges its packets. None means that the flow is not
+    /// TCP.
     round_trips: Option<RoundTrips>,
 }
 

@@ -93,8 +93,8 @@ fn direction() -> impl Strategy<Value = Vec<Packet>> {
     })
 }
 
-/// Reports packets up to each instant as the capture does: first the arrivals of data packets, then the settled packets
-/// of each direction.
+/// Reports packets up to each instant as the capture does. It first reports the arrivals of data packets, then the
+/// settled packets of each direction.
 fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
     let mut delays = Delays::new(FlowKind::Tcp);
     let mut arrivals: Vec<_> = data.iter().filter(|p| p.received_ns.is_some()).collect();

@@ -70,7 +70,7 @@ impl Tuple {
     }
 }
 
-/// A packet of none of the agent's own flows.
+/// A packet that does not belong to the agent's own flows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Foreign {
     pub tuple: Tuple,
@@ -79,8 +79,9 @@ pub struct Foreign {
     pub window: u16,
 }
 
-/// The end of the digest over a UDP packet. Identification, length, UDP header and first payload bytes distinguish
-/// these packets. The digest ends at byte 40 of the IP packet, because a link's drop report ends there.
+/// For a UDP packet, the digest ends at this byte. Identification, length, UDP header and the first bytes of the
+/// payload distinguish UDP packets. The digest ends at byte 40 of the IP packet, because a link's drop report ends
+/// there.
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -98,8 +99,8 @@ impl Fields<'_> {
         short::is_ipv6(self.0)
     }
 
-    /// Returns the length of the IP header, and the common fields of every packet. IPv6 packets have no identification.
-    /// A digest of the bytes after the IPv6 header replaces the identification.
+    /// Returns the length of the IP header, and the common fields of every packet. IPv6 packets have no identification,
+    /// so a digest of the bytes after the IPv6 header is used instead.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
         let (head, ip_id) = match self.0.first()? >> 4 {
             4 => (usize::from(self.0[0] & 15) * 4, self.half(4)?),
@@ -139,7 +140,7 @@ impl Fields<'_> {
 }
 
 /// Parses a program's packet. `ip` is the packet from its IP header on. An IPv6 packet is in its short form. None means
-/// that the packet is neither TCP nor UDP, or is a later fragment.
+/// that the packet is neither TCP nor UDP, or that it is a fragment other than the first.
 pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;
     let fields = Fields(ip);

@@ -60,7 +60,7 @@ struct Account {
     kind: FlowKind,
     bin: Option<Bin>,
     totals: Totals,
-    /// The paths of this direction's packets in order of time, and the number of paths valid so far (`path`).
+    /// The paths of this direction's packets in order of time. `path` counts the paths that have been valid so far.
     paths: Vec<(i64, Option<u32>)>,
     path: usize,
     window: usize,
@@ -148,12 +148,12 @@ impl Ledger {
         self.delays.push(Delays::new(kind));
     }
 
-    /// Records the arrival of a flow's data packet. Calls must be in order of arrival.
+    /// Records the arrival of a flow's data packet. Call this function in order of arrival.
     pub fn arrived(&mut self, flow: usize, packet: &Packet) {
         self.delays[flow].arrived(packet);
     }
 
-    /// Records a settled packet. The packets of an account (2 * flow + direction) must be passed in send order.
+    /// Records a settled packet. For each account (2 * flow + direction), pass the packets in send order.
     pub fn enter(&mut self, account: usize, packet: &Packet) -> Result<()> {
         let a = &mut self.accounts[account];
         a.totals.sent.add(packet.len_bytes);

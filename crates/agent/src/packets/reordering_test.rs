@@ -49,7 +49,8 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// A packet of the test, sent at twice its number. Its arrival or its loss becomes known at the odd time `at`.
+/// A packet of the test. The sending time is twice its number. Its arrival or its loss becomes known at the odd time
+/// `at`.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,
@@ -61,7 +62,7 @@ fn sent_ns(place: usize) -> i64 {
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// Applies the definition directly: a separate meter for each scope, with packets numbered from 0.
+/// Applies the definition directly. Each scope has its own meter, and numbers its packets from 0.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

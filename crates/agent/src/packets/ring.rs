@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Captures an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
-//! The kernel delivers a thousand packets or more per block, so one system call serves many packets. Virtual time
-//! pauses while the reader processes a block, so a few blocks are enough.
+//! The kernel delivers a thousand packets or more per block, so one system call serves many packets. A few blocks are
+//! enough, because virtual time pauses while the reader processes a block.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;

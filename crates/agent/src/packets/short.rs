@@ -4,9 +4,9 @@
 
 /// The length of the short form.
 pub const SHORT_BYTES: usize = 40;
-/// The number of bytes from the IP header on that the short form is made from.
+/// The short form is made from this many bytes of the packet, beginning with the IP header.
 pub const NEEDED_BYTES: usize = 68;
-/// The offset of the header after the IPv6 header in the short form.
+/// In the short form, the offset of the header that follows the IPv6 header.
 pub const HEAD_BYTES: usize = 16;
 
 /// The pieces of the short form: offset in the packet, length, offset in the short form. Of the IPv6 header, the short

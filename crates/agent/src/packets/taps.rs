@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the packets of hosts' interfaces from taps in the guest kernel (guest/tap/taps.c). The frames of all
-//! interfaces come in one sequence. The reader wakes only when the processor is idle, so it delays no packet.
+//! interfaces come in one sequence. The reader delays no packet, because it wakes only when the processor is idle.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::Frame;
@@ -43,8 +43,8 @@ impl Taps {
         self.file.as_raw_fd()
     }
 
-    /// Processes the next full chunk. With `is_end`, the last chunk is also processed, which is not full. `each`
-    /// receives the tap's number and a frame, in order of time. Returns whether more data may be available.
+    /// Processes the next full chunk. With `is_end`, a last chunk that is not full is also processed. `each` receives
+    /// the tap's number and a frame, in order of time. Returns whether more data may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

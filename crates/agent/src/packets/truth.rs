@@ -7,9 +7,9 @@
 //! a connection.
 //!
 //! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in the
-//! order in which they were sent. A packet therefore waits until all earlier packets are settled. Memory contains only
-//! the packets from the oldest unsettled packet on. When a retransmission is passed on, all earlier copies of its bytes
-//! are settled. These copies decide whether the retransmission is spurious.
+//! order in which they were sent. A packet therefore waits until all earlier packets are settled. Therefore, only the
+//! oldest unsettled packet and all later packets are in memory. When a retransmission is passed on, all earlier copies
+//! of its bytes are settled. These copies decide whether the retransmission is spurious.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
@@ -76,8 +76,7 @@ pub struct Entry {
     sent_ns: i64,
     /// The arrival time. [`i64::MIN`] means that the packet has not arrived.
     received_ns: i64,
-    /// The same as `seq` in [`Packet`]. `ack` corresponds to `ack` there. `ack` is valid only if `flags` contains
-    /// [`FLAG_ACK`].
+    /// `seq` and `ack` are the same as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
     seq: i64,
     ack: i64,
     /// The first of several fields with values as on the wire. The last of them is `flags`.
@@ -89,7 +88,7 @@ pub struct Entry {
     is_retransmission: bool,
     /// The cause of the loss. 0 means not lost.
     loss_cause: u8,
-    /// The direction of the loss. In this field and the next three, [`NONE`] means no value.
+    /// The link direction on which the packet was lost. In this field and the next three, [`NONE`] means no value.
     loss_direction: u32,
     place: u32,
     extent_pkts: u32,
@@ -119,7 +118,7 @@ impl Entry {
             && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
     }
 
-    /// Returns the facts known about the packet so far. `is_spurious` is not yet decided.
+    /// Returns what is known about the packet so far. The value of `is_spurious` is not known yet.
     fn packet(&self) -> Packet {
         let some = |value: u32| Some(value).filter(|&value| value != NONE);
         Packet {
@@ -155,7 +154,7 @@ pub struct Stream {
     entries: VecDeque<Entry>,
     /// The packet number of the first entry.
     first: u32,
-    /// The last packet sent with each IP identification.
+    /// For each IP identification, the last packet that was sent with it.
     last_with_id: LastWithId,
     /// The wire value and the offset of the furthest packet. The next number is unwrapped relative to them.
     seq_reference: Option<(u32, i64)>,
@@ -185,7 +184,7 @@ const NONE: u32 = u32::MAX;
 /// of entries is a power of two. An entry has 4 bytes. There are at least as many entries as packets in flight. A
 /// connection increments its IP identification with each packet, so packets in flight seldom share an entry. A table
 /// with an entry for each possible identification would take 256 KiB per stream. The first use of each page of this
-/// memory would take 40 us. The table would also displace the guest's data from the processor's cache.
+/// memory would take 40 us. Such a large table would also displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -335,8 +334,8 @@ impl Stream {
         Some(entry.seq)
     }
 
-    /// Passes settled packets to `each`, in send order. A packet sent before `silent_before_ns` without a report counts
-    /// as lost, with the cause `silence`.
+    /// Passes settled packets to `each`, in send order. If a packet was sent before `silent_before_ns` and has no
+    /// report, it counts as lost, with the cause `silence`.
     pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
             if !entry.is_settled() {

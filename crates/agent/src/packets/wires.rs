@@ -48,16 +48,16 @@ impl Wires {
         }
     }
 
-    /// Returns whether taps are used. With taps, all wires are read up to the same time, and poll(2) reports POLLPRI
-    /// for unread drops of links.
+    /// Returns whether taps are used. With taps, all wires are read up to the same time. With taps, poll(2) also
+    /// reports POLLPRI if there are drops of links that were not read yet.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 
     /// Processes the packets that the kernel has delivered. With packet sockets, one call processes all delivered
-    /// packets. With taps, one call processes one chunk of packets, or all packets if `is_end`. `each` receives the
-    /// wire's number and a frame. The frames of a wire come in order of time. Returns whether more packets may be
-    /// available.
+    /// packets. With taps, one call processes one chunk of packets. If `is_end` is true, it processes all packets.
+    /// `each` receives the wire's number and a frame. The frames of a wire come in order of time. Returns whether more
+    /// packets may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),

@@ -39,8 +39,8 @@ pub fn raw(number: u32) -> Result<File> {
 /// A console through which the host can stop the whole guest and its clock.
 ///
 /// When the guest writes to a console, its kernel returns only after the host's file has taken everything
-/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe stops the guest until
-/// the host has read it.
+/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). If a message does not fit into the pipe, the guest stops
+/// until the host has read the message.
 pub struct Gate {
     console: File,
 }

@@ -132,7 +132,7 @@ fn names(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Result<String> {
     Ok(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the sorted names of a directory's entries. Empty if the directory does not exist.
+/// Returns the sorted names of a directory's entries. The list is empty if the directory does not exist.
 fn entries(directory: &Path) -> Result<Vec<String>> {
     let listed = match fs::read_dir(directory) {
         Ok(listed) => listed,

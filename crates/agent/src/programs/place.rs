@@ -14,7 +14,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// The default timer slack of Linux (init/init_task.c). A program would otherwise inherit the agent's slack of 1 ns.
+/// The default timer slack of Linux (init/init_task.c). It is set because a program would otherwise inherit the agent's
+/// slack of 1 ns.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
 /// The capabilities chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service and net_raw of
 /// linux/capability.h.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `leowarp shell`: an interactive program at a host of the network. The program uses a console of the guest that is
-//! connected to the user's terminal. Without a terminal, the program's two outputs are copied to two consoles. When the
-//! program ends, the guest ends. The run records nothing.
+//! connected to the user's terminal. If the user has no terminal, standard output and standard error of the program are
+//! copied to two consoles. When the program ends, the guest ends. The run records nothing.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};

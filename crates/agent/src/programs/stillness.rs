@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pauses virtual time while a program waits for the user.
 //!
-//! The guest waits at a [`Gate`], which the host opens when the user has typed something.
+//! During a pause, the guest waits at a [`Gate`]. The host opens the gate when the user has typed something.
 //!
-//! A program waits for the user under three conditions on the terminal's foreground process group. All its processes
+//! A program waits for the user if the terminal's foreground process group meets three conditions. All its processes
 //! sleep, at least one waits for terminal input, and none has a socket. A process with a socket is excluded, because
 //! packets arrive only while virtual time advances. Virtual time advances for `ping`, `sleep` and `curl`, and pauses at
 //! a shell's prompt, in `less`, and in an interpreter. The agent detects a wait for terminal input by rewriting the
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 /// The shortest and the longest interval between checks. The interval can be short, because the clock advances only
-/// when everything at an instant is done.
+/// when no task can run.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
 /// All processes of the group are checked only at every `WHOLE_LOOKS`-th check. The other checks look only at the
@@ -47,8 +47,8 @@ pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Resul
     }
 }
 
-/// Returns whether a process group waits for the user at the terminal. If `wholly` is false, the other processes are
-/// checked only if the group's first process waits.
+/// Returns whether a process group waits for the user at the terminal. If `wholly` is false and the group's first
+/// process does not wait, the other processes are not checked.
 fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     let first_may = Process::of(group).is_some_and(|p| p.sleeps) && !has_socket(group);
     let first_waits = first_may && any_waits_for(terminal, &[group])?;

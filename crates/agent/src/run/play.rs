@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plays the run from time 0 on. One thread sleeps until a task is due, and performs all tasks of that instant in a
-//! fixed order. A sample at the instant of an event shows the network before the event.
+//! fixed order. If a sample and an event are due at the same instant, the sample shows the network before the event.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -35,11 +35,12 @@ enum Due {
     Stop(usize),
     /// The stop of the program with this index.
     StopProgram(usize),
-    /// The kill of the program with this index, GRACE_NS after its stop.
+    /// The program with this index is killed, GRACE_NS after it was stopped.
     KillProgram(usize),
-    /// The false notice with this index.
+    /// The false notice with this index is sent.
     FalseNotice(usize),
-    /// The notices about route changes of a later instant. The value is the index of that instant's first event.
+    /// The notices about the route changes that happen at a later instant. The value is the index of that instant's
+    /// first event.
     NoticesAhead(usize),
     /// A packet of a probe flow is sent. The values are the index of the probe flow and the packet's number.
     Probe(usize, u64),
@@ -65,8 +66,8 @@ pub struct Player<'a> {
     subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// The reader of the links' drop reports, and the table into which it writes. None with packet truth, because the
-    /// capture thread writes the table `drops`.
+    /// The reader of the links' drop reports, and the table into which it writes. With packet truth, this is None,
+    /// because the capture thread writes the table `drops`.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
@@ -342,7 +343,7 @@ impl<'a> Player<'a> {
         self.mark(&changes)
     }
 
-    /// Makes the sockets of flows with a changed path mark later packets with the new path's tag.
+    /// Sets the tag of the new path on the sockets of each flow whose path changed. Later packets carry this tag.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
         self.flows.mark(self.context.setup, changes)
     }

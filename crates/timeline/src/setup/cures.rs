@@ -3,17 +3,16 @@
 
 use serde::Deserialize;
 
-/// The actions of nodes when one of their routes changes, so that packets arrive in order. By default, nodes do
-/// nothing.
+/// What nodes do when one of their routes changes, to keep packets in order. By default, nodes do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
-    /// Whether packets in the old link's queue can move to the new link. None means that they are not moved.
+    /// Determines whether packets in the old link's queue move to the new link. None means that they are not moved.
     pub move_queue: Option<MoveQueue>,
-    /// The buffer for held new packets. None means that packets are not held.
+    /// The buffer that holds packets of the new path. None means that packets are not held.
     pub hold: Option<Hold>,
-    /// A marker behind the last packet on the old path. Packets on the new path wait for this marker. None means no
-    /// marker.
+    /// A marker that is sent after the last packet on the old path. Packets on the new path wait for this marker. None
+    /// means no marker.
     pub end_marker: Option<EndMarker>,
     /// The time after a route change for which packets are sent on both links, old and new. None means that packets are
     /// sent only on the new link.
@@ -73,7 +72,7 @@ pub enum Ordering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// The packets of one flow, identified by protocol and ports. Protocol and ports identify the flow.
+    /// The packets of one flow. Protocol and ports identify the flow.
     Flow,
     /// All packets from one host to another.
     Aggregate,
@@ -93,8 +92,8 @@ pub enum MoveQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// The number of bytes that the buffer can hold, for each direction of a link. A frame takes its own bytes and the
-    /// link's overhead.
+    /// The number of bytes that the buffer can hold, for each direction of a link. A frame takes its own length plus
+    /// the link's overhead.
     pub buffer_bytes: u32,
     /// The fate of packets when the buffer is full.
     pub full: HoldFull,
@@ -111,7 +110,7 @@ pub enum HoldFull {
 }
 
 impl Cures {
-    /// Returns whether nodes do anything at route changes.
+    /// Returns whether a cure is active that nodes apply at route changes.
     pub fn at_switches(&self) -> bool {
         self.move_queue.is_some()
             || self.hold.is_some()
@@ -121,8 +120,8 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// Returns the longest time for which a packet of a new path waits at the station under [`Ordering::Advanced`].
-    /// None means that packets never wait, or that all packets wait (`Basic`).
+    /// Returns how long a packet of a new path waits at the station at most, with [`Ordering::Advanced`]. None means
+    /// that packets never wait, or that all packets wait (`Basic`).
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }

@@ -22,7 +22,7 @@ pub struct Flow {
     /// Whether the connection uses Multipath TCP (RFC 8684). Only for tcp.
     #[serde(default)]
     pub is_mptcp: bool,
-    /// The flow whose Multipath TCP connection contains this flow, as an index. Only for a further tcp subflow, which
+    /// The index of the flow whose Multipath TCP connection contains this flow. Only for a further tcp subflow, which
     /// the kernel opens.
     #[serde(default)]
     pub subflow_of: Option<usize>,
@@ -32,8 +32,8 @@ pub struct Flow {
     pub stop_ns: i64,
     /// The number of bytes to transfer. Only for tcp. None means unlimited.
     pub size_bytes: Option<u64>,
-    /// For tcp, the rate at which the application writes payload. None means no limit. For udp, the rate of frames (IP
-    /// packet + 14 bytes).
+    /// For tcp, the rate at which the application writes payload. None means no limit. For udp, the rate of the frames,
+    /// each of which is an IP packet and 14 bytes.
     pub rate_bps: Option<u64>,
     /// The interval between packets. Only for ping. None means that `packets_per_s` is set. For a flood, None means
     /// that it waits [`FLOOD_SILENCE_NS`].
@@ -48,8 +48,8 @@ pub struct Flow {
     /// Whether the destination answers pings. If false, the guest sets `net.ipv4.icmp_echo_ignore_all` at the
     /// destination.
     pub replies: bool,
-    /// Whether a ping is a flood. A flood sends its next request at the answer, or after `interval_ns` without an
-    /// answer.
+    /// Whether a ping is a flood. A flood sends its next request when the answer arrives, or after `interval_ns`
+    /// without an answer.
     #[serde(default)]
     pub flood: bool,
     /// The user's programs. Only for flows of kind program.

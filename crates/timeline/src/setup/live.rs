@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-/// The two hosts that carry connections of programs on the user's machine, in real time. A run in real time records
-/// nothing.
+/// The two hosts between which connections of programs on the user's machine run, in real time. A run in real time
+/// records nothing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {

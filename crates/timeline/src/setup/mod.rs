@@ -22,7 +22,7 @@ pub use shell::{Shell, Terminal};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The version of `setup.json`, `events.bin` and `tables.bin` that this crate reads.
+/// The format version of `setup.json`, `events.bin` and `tables.bin` that this crate can read.
 pub const VERSION: u32 = 4;
 
 /// The content of `setup.json`.
@@ -105,7 +105,7 @@ pub struct JitterTable {
     pub values: Vec<i16>,
 }
 
-/// The table value for a delay of one jitter (`NETEM_DIST_SCALE`).
+/// The value in a table that stands for a random delay as large as the jitter (`NETEM_DIST_SCALE`).
 pub const JITTER_SCALE: i64 = 8192;
 /// The largest number of values in a table (`NETEM_DIST_MAX`).
 pub const JITTER_VALUES_MAX: usize = 16384;

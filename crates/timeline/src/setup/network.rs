@@ -52,7 +52,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns the last four bytes of the host's address. The bytes differ between hosts.
+    /// Returns the last four bytes of the host's address. No two hosts have the same four bytes.
     pub fn short_address(&self) -> u32 {
         match self.address {
             IpAddr::V4(address) => address.into(),
@@ -84,7 +84,7 @@ pub enum Forwarding {
     Kernel,
 }
 
-/// When a host's sockets acknowledge received data.
+/// Determines when a host's sockets acknowledge received data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
@@ -119,10 +119,10 @@ pub struct Link {
     pub b: usize,
     /// The kind of the link.
     pub kind: LinkKind,
-    /// The queueing discipline that models both directions. None means that the link has no model. Wires have none.
+    /// The queueing discipline that models both directions. None means that the link, for example a wire, has no model.
     pub discipline: Option<Discipline>,
-    /// The fate of the link's packets when the link goes down. In `events.bin`, each event already states this fate for
-    /// the link.
+    /// What happens to the link's packets when the link goes down. In `events.bin`, each event already states this fate
+    /// for the link.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The settings of recording in the setup.
+//! The part of the setup that says what is recorded.
 
 use serde::Deserialize;
 

@@ -2,8 +2,8 @@
 //! A transfer by quinn: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
 //! second stream the client requests the counts of the server's loss detection, and prints them.
 //!
-//! If the environment variable SSLKEYLOGFILE is set, the client writes TLS keys to the file that it names. If QLOGDIR
-//! is set, both ends write a qlog into the directory that it names.
+//! If the environment variable SSLKEYLOGFILE is set, the client writes its TLS keys to the file of that name. If
+//! QLOGDIR is set, both ends write a qlog into the directory that it names.
 //!
 //! quinn-transfer server PORT
 //! quinn-transfer client HOST PORT BYTES
@@ -113,7 +113,7 @@ async fn ask(connection: &Connection, request: &str) -> Result<Vec<u8>, Box<dyn 
     Ok(answer)
 }
 
-/// quinn's defaults, and a qlog if QLOGDIR is set.
+/// Returns quinn's default transport settings, with a qlog if QLOGDIR is set.
 fn transport(end: &str) -> Result<Arc<TransportConfig>, Box<dyn std::error::Error>> {
     let mut settings = TransportConfig::default();
     if let Some(folder) = std::env::var_os("QLOGDIR") {

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of the next segment's bit rate: by throughput, by buffer (BOLA), or alternately by both, as in dash.js.
+"""Choose the next segment's bit rate from the throughput, from the buffer (BOLA), or from either in turn, as dash.js
+does.
 
 Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", INFOCOM 2016; Spiteri,
 Sitaraman, Sparacio, "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player", MMSys 2018,
-whose DYNAMIC is the default of dash.js. Parts of dash.js are left out: placeholders of BOLA-E, abandoned downloads, and
-additional rules (InsufficientBufferRule, SwitchHistoryRule).
+whose DYNAMIC is the default of dash.js. Some parts of dash.js are left out: placeholders of BOLA-E, abandoned
+downloads, and two further rules (InsufficientBufferRule, SwitchHistoryRule).
 """
 
 from __future__ import annotations

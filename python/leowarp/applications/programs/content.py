@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of the server: bytes on demand, the objects of a page, a segmented video. All bodies consist of zeros and
-have the length of real content."""
+"""The content that the server offers: any number of bytes, the objects of a page, or a segmented video. All bodies
+consist of zeros and have the length of real content."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def page_of(name: str) -> list[Object]:
     ----------
     name : str
         The name of an included page (`median`), or the path of a TOML file with entries `[[objects]]`. An entry has
-        `path`, `bytes`, `after` (except in the first entry) and `delay_ms`. An entry for several similar objects also
-        has `count`, and its `path` contains `{}` in place of an object's number.
+        `path`, `bytes`, `after` (except in the first entry) and `delay_ms`. An entry may stand for several similar
+        objects. It then also has `count`, and its `path` contains `{}` in place of an object's number.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced media frames over UDP, as in a call. A fixed number of frames per second is sent without feedback, each in
-several packets.
+"""Media frames over UDP, as in a call. A fixed number of frames per second is sent, without feedback. Each frame is
+sent in several packets.
 
 The receiver requests a stream. The sender sends each frame when it is due, as a burst of packets. There is no
 congestion control, retransmission or error correction, so the results show the effect of the path alone.
@@ -77,7 +77,7 @@ def serve(port: int) -> None:
 
 
 def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
-    """Send all frames, each when it is due."""
+    """Send each frame at the time at which it is due."""
     began_ns = time.monotonic_ns()
     length = stream.frame_bytes
     lengths = [PAYLOAD_BYTES] * (length // PAYLOAD_BYTES)
@@ -96,7 +96,7 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     """Request a stream, and write one line of measurements per frame. A frame that was never complete has no end time
     in its line.
 
-    If no packet of a frame arrived, its line begins with the frame's due time.
+    If no packet of a frame arrived, the start time in its line is the time at which the frame was due.
 
     Raises
     ------

@@ -31,8 +31,8 @@ _INITIAL_WINDOW_SIZE = 4
 _PATH, _CONTENT_LENGTH = 4, 28
 """The indices of the field names :path and content-length in the static table (RFC 7541, appendix A)."""
 _STATUS = {0x88: 200, 0x8D: 404}
-"""The HTTP status by the first byte of an indexed field (6.1) that refers to the static table (RFC 7541, appendix
-A)."""
+"""A dict from a header field's first byte to the HTTP status. The byte is an index (6.1) into the static table (RFC
+7541, appendix A)."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -63,8 +63,8 @@ def literal(index: int, value: bytes) -> bytes:
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the fields of a header block that `literal` encoded, as name index and value. For an indexed field, the
-    value is empty.
+    """Yield the name index and value of each field in a header block. The block must be encoded by `literal`. For an
+    indexed field, the value is empty.
 
     Raises
     ------
@@ -121,7 +121,7 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 @dataclass
 class _Stream(Asked):
-    """A request, with the number of bytes received in its stream's window."""
+    """A request, with the number of bytes that its stream has received within the flow-control window."""
 
     taken_bytes: int = 0
 
@@ -203,7 +203,7 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Send a WINDOW_UPDATE once more than half of the window is used. Return the number of bytes that are in use
+        """Send a WINDOW_UPDATE once more than half of the window is used. Return how many bytes of the window are used
         afterwards."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes

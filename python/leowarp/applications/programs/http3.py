@@ -27,7 +27,8 @@ from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""The flow-control windows in bytes, the same as for HTTP/2. aioquic's defaults of 1 MiB would limit most paths."""
+"""The flow-control windows in bytes, the same as for HTTP/2. With aioquic's defaults of 1 MiB, the window would limit
+the throughput on most paths."""
 
 
 def _settings(*, is_client: bool) -> QuicConfiguration:

@@ -49,7 +49,7 @@ class Manifest:
 
 
 def manifest_of(text: bytes) -> Manifest:
-    """Return the manifest in the text of an MPD.
+    """Parse the text of an MPD, and return its manifest.
 
     Raises
     ------

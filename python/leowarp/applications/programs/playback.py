@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A buffer of received media. Complete segments are added, and the buffer empties as time passes."""
+"""A buffer of received media. Each complete segment is added, and playback removes media as time passes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Playback:
     """A player's buffer. All times are on one clock, in ns, and must not decrease.
 
     Playback begins once `begin_ns` of media have arrived. It stops when the buffer is empty (a stall), and resumes once
-    the buffer has `resume_ns`. At the end of a startup or a stall, a line `startup` or `stall` is written to the
+    the buffer has `resume_ns`. When a startup or a stall ends, a line `startup` or `stall` is added to the
     measurements. A segment can be played only after it has arrived completely.
     """
 

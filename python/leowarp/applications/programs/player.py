@@ -29,10 +29,10 @@ class Viewing:
         The target of the buffer. A segment is requested only when the buffer with this segment does not exceed the
         target.
     begin_s, resume_s : float or None
-        The media in the buffer that are needed for the first picture, and for resuming after a stall. None means that
-        one segment is enough.
+        The seconds of media that must be in the buffer for the first picture, and for playback to resume after a stall.
+        None means that one segment is enough.
     latency_s : float
-        The minimum distance to the live edge with which playback of a live stream begins.
+        When playback of a live stream begins, the player is at least this far behind the live edge.
     play_s : float or None
         The time after the start at which the viewer leaves. None means that the viewer watches until the end of the
         video.

@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 30
 """The memory of a verb that only reads run directories. A report of 2,000 flows over 60 s takes 0.9 GiB."""
 
 _SPARE_BYTES = 40 << 20
-"""Extra address space, because libraries reserve memory that they never use (see `bounded_memory`). Without it, the
+"""Additional address space for memory that libraries reserve but never use (see `bounded_memory`). Without it, the
 largest of some 40 hostile test cases took 1,036 MiB."""
 
 _LEAST_BYTES = 256 << 20
@@ -58,8 +58,8 @@ def bounded_memory(hint: str) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Lift the limit of `bounded_memory`. The function is called before the start of another program, which would
-    inherit the limit."""
+    """Lift the limit of `bounded_memory`. Call the function before another program is started, because that program
+    would inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 

@@ -34,8 +34,8 @@ def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
 
 
 def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
-    """Return the number of processors that this process may use, by its affinity and by the quotas of its group and the
-    group's parents. The number is at least 1."""
+    """Return the number of processors that this process may use, at least 1. The limits are its affinity and the quotas
+    of its control group and the group's parents."""
     quotas = []
     for directory in _directories("cpu", proc, root):
         words = _text(directory / "cpu.max").split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest limit among a group and its parents applies, in both versions of control groups."""
+"""Tests that the smallest limit of a group and its parents applies, in both versions of control groups."""
 
 import os
 

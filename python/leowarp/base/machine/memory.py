@@ -10,8 +10,8 @@ from leowarp.base.machine.cgroups import memory_left_bytes
 
 
 def available_memory_bytes() -> int:
-    """Return the memory that a new process may use, in bytes. It is MemAvailable, or less if our control group or its
-    parents leave less."""
+    """Return the memory that a new process may use, in bytes. It is MemAvailable, or less if the process's control
+    group or one of its parents allows less."""
     available = next(
         int(line.split()[1]) * 1024
         for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
@@ -24,8 +24,8 @@ def available_memory_bytes() -> int:
 
 
 def usable_memory_bytes() -> int:
-    """Return the memory that this process itself may use, in bytes. It is `available_memory_bytes`, or a lower limit of
-    the address space (ulimit -v)."""
+    """Return the memory that this process itself may use, in bytes. It is `available_memory_bytes`, or the limit of the
+    address space (ulimit -v) if that is lower."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     available = available_memory_bytes()
     return available if soft == resource.RLIM_INFINITY else min(available, soft)

@@ -30,8 +30,8 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """The source of the packet numbers in a capture: the sequence number of ICMP echo, TCP or RTP (RFC 3550, 5.1), or a
-    field in UDP's payload."""
+    """The protocol whose sequence numbers are read from a capture. For UDP, the number is a field in the payload. RTP
+    is RFC 3550, 5.1."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -167,10 +167,10 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Return the facts about the file that the file itself does not contain.
+        """Return the properties of the file that the user typed as options.
 
-        Returns: The options for CSV, Parquet and captures as typed. `reordering.measure_file` checks which of them
-            apply to the file.
+        Returns: The options for CSV, Parquet and captures, as the user typed them. `reordering.measure_file` checks
+            which of them apply to the file.
         """
         # Imported here, so that printing a help page does not import numpy.
         from leowarp.reordering import Source

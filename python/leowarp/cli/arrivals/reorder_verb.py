@@ -81,7 +81,7 @@ def _say_skipped(skipped: list[Skip]) -> None:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
-    """Print the flows of a capture, from which the user can choose one by its number.
+    """Print the flows of a capture with their numbers, by which the user can choose one.
 
     Raises LeowarpError for the same reasons as `reordering.flows`: the file is not a capture, or cannot be read.
     """
@@ -154,7 +154,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     total: The number of packets that is 100 % for the shares.
     rows: The maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0.
-        The ranges of two files are the same and can be compared.
+        All files have the same ranges, so results can be compared.
 
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
@@ -177,7 +177,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return each quantity as (name, value). The names of quantities in the groups extent, gaps and runs begin with the
+    """Return each quantity as (name, value). In the groups extent, gaps and runs, each name begins with the name of the
     group.
 
     >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""The number of flows up to which metrics that differ are printed. For more flows, only `--all` prints them."""
+"""Metrics of single flows that differ are printed only up to this number of flows. Above it, only `--all` prints
+them."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the values that a paper would use to compare the runs, with one column per run. The last line is the
+    """Print the values that a paper would use to compare the runs, with one column per run. The last line shows the
     command that prints all scalars of a run.
 
-    runs: The runs, at least one. The last line contains the path of the first run.
+    runs: The runs, at least one.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections

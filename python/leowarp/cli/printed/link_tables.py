@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(StrEnum):
-    """The quantities by which directions and satellites are sorted, largest first."""
+    """Directions and satellites are sorted by one of these quantities, the largest value first."""
 
     bytes = "bytes"
     queue = "queue"
@@ -70,7 +70,8 @@ def _why_none(run: Run) -> str:
 
 
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
-    """Return the rows of the frame, largest first. Rows with equal values are always in the same order."""
+    """Sort the rows of the frame by `by`, with the largest value first. Rows with equal values are always in the same
+    order."""
     if by is Order.drops:
         # netem does not report the causes of drops. With min_count, the sum of a row with unknown causes is missing
         # instead of 0, and this row comes last.
@@ -125,8 +126,7 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """Print one table if it fits the terminal. Otherwise, print the smallest number of tables, one below another. A
-    part is never split."""
+    """Print one table if it fits the terminal. Otherwise, print the smallest number of tables, one below another."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:

@@ -22,7 +22,7 @@ SHOWN = 3
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """Print the sections of an overview below each other.
 
-    rest: The text that says where the user finds the flows that do not fit.
+    rest: A text that tells the user where to find the flows that are not printed.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -39,7 +39,7 @@ def _columns(section: Section) -> list[tuple[str | None, ...]]:
 
 
 def _print_blocks(section: Section) -> None:
-    """Print all columns of a section, in as many tables as necessary."""
+    """Print all columns of a section. If they do not fit the terminal, print several tables."""
     names, columns = [name for name, _ in section.rows], _columns(section)
     first = 0
     while first < len(columns):
@@ -123,8 +123,8 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Return the text of a scalar: integers with separators, other numbers with six digits, large numbers without
-    exponent."""
+    """Return the text of a scalar. Integers have separators. Other numbers have six digits, and no exponent if they are
+    large."""
     if isinstance(value, float):
         # From 1e6 on, %g would print an exponent.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"

@@ -146,7 +146,7 @@ def routes(
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
-    """Print the path between the stations at each route update: hops, delay, change, nodes."""
+    """Print the hops, delay, change and nodes of the path between two stations, at each route update."""
     from leowarp import ephemeris as skies
     from leowarp import media
     from leowarp.cli.output import print_json, print_table
@@ -188,7 +188,7 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
     """Return whether a row of routes belongs to one of the requested pairs (from, to) of stations.
 
     row: A row of `10-routes.parquet`.
-    ways: list of (source, destination). The requested pairs, as names of nodes.
+    ways: list of (source, destination). The pairs that the user requested, as names of nodes.
     plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, the filter
         has no effect.
     """
@@ -234,12 +234,12 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """Return the number for the text of an option, in the unit in which the quantity is stored (ns for a time). An
-    error message contains the option's name.
+    """Convert the text of an option to a number. The number is in the unit in which the quantity is stored (ns for a
+    time). An error message contains the option's name.
 
     quantity: A quantity of `leowarp.base.units`.
     option: The name of the option (example: ``--at``).
-    Raises ScenarioError if the text is not a value of this quantity.
+    Raises ScenarioError if the text is not a valid value of the quantity.
 
     >>> from leowarp.base import units
     >>> parsed(units.TIME, "--at", "5 s")

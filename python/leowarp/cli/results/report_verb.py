@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `report`: figures and page of a run, or one figure with chosen series over a chosen time."""
+"""The verb `report`. It makes the figures and the page of a run, or a single figure. For a single figure, the user
+chooses the series and the time."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def init(
     ] = "madrid-tokyo",
     json_: options.Json = False,
 ) -> None:
-    """Copy an example to a scenario with a new name, with the files that it needs."""
+    """Copy an example, with the files that it needs, to a scenario with a new name."""
     from leowarp.cli.output import print_json
     from leowarp.scenario.names.examples import copies, found
 

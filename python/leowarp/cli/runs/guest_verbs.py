@@ -103,7 +103,7 @@ def add(
 
 @kernel_app.command()
 def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]) -> None:
-    """Take your own kernel off the shelf. Its source stays where it is."""
+    """Take your own kernel off the shelf. The kernel's source is not deleted."""
     from leowarp.guest.building import shelf
 
     shelf.remove(name)
@@ -293,7 +293,7 @@ def _plainly(value: Any) -> str:
 def built_image(choice: str | Path) -> GuestImage:
     """Return the kernel and the agent. Messages and the progress of a build are printed on stderr.
 
-    choice: A name on the shelf, a kernel tree or a binary. By typing this choice, the user consents to run the kernel.
+    choice: A name on the shelf, a kernel tree or a binary. A user who types this choice permits the kernel to run.
     Raises HostError or ScenarioError for the same reasons as `guest.guest_image`.
     """
     from leowarp.base.progress import building

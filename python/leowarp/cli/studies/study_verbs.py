@@ -196,7 +196,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 def _note_more(failed: int, path: Path) -> None:
     """Print the number of failures that were not listed, and the command that repeats failed runs.
 
-    failed: The number of all failures. If it is 0, nothing is printed.
+    failed: The total number of failed runs. If it is 0, nothing is printed.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -207,8 +207,8 @@ def _note_more(failed: int, path: Path) -> None:
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     """Return the state of a study as rows of a table.
 
-    Returns: list of (quantity, value). Values are texts. The row of runs that are no longer part of the study is left
-        out if there are none.
+    Returns: list of (quantity, value). Values are texts. If some runs are no longer part of the study, a row gives
+        their number.
     """
     lines = [
         ("runs", f"{state.total:,}"),

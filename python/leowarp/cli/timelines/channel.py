@@ -22,8 +22,8 @@ QUANTILES = (0.01, 0.1, 0.5, 0.9)
 because deep fades matter to hybrid ARQ."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
-"""The levels of the received power relative to line of sight, in dB. The Es/N0 of each level is printed beside it,
-because Es/N0 determines whether a codeword can be decoded."""
+"""The levels of received power that the table lists, in dB relative to line of sight. The Es/N0 of each level is
+printed beside it, because Es/N0 determines whether a codeword can be decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -98,7 +98,8 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """Return rows that compare the power series with its model: shares and durations of the states, quantiles, mean.
+    """Return rows that compare the power series with its model. They have the shares and durations of the states, the
+    quantiles, and the mean.
 
     Returns: list of (name, value, closed form). Values are texts with units. None, which a table shows as a dash, means
         that the state or level did not occur, or that there is no closed form.
@@ -229,7 +230,8 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 def about(channel: MobileChannel) -> dict[str, object]:
     """Return the inputs from which the channel is computed, as a dict.
 
-    Returns: The values, by names that end with the unit. Values about fading are None if there is no fading.
+    Returns: A dict from name to value. Each name ends with the unit. Values about fading are None if there is no
+        fading.
     """
     fading = channel.fading
     return {

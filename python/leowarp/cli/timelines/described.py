@@ -158,10 +158,10 @@ def _delay_lines(description: Description) -> dict[str, str]:
 
 
 def _schedule_lines(description: Description) -> dict[str, str]:
-    """Return the reconfigurations that were found in the data, steps between slots, and spikes.
+    """Return lines about the reconfigurations that were found in the data, about steps between slots, and about spikes.
 
-    Times are on the measurement's clock. If the date and time of the measurement are known, the second of the minute is
-    added.
+    Times are on the measurement's clock. If the date and time of the measurement are known, each time also has its
+    second of the minute.
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
@@ -244,8 +244,8 @@ def _loss_lines(description: Description) -> dict[str, str]:
     """Return lines with the number of lost probes, the runs of lost probes, and how many lost probes were near a
     reconfiguration.
 
-    "Near" means within 1 s. For comparison, the share of all probes that were sent near a reconfiguration is printed,
-    too.
+    "Near" means at most 1 s before or after a reconfiguration. For comparison, the share of all probes that were sent
+    near a reconfiguration is printed, too.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
@@ -298,7 +298,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 
 
 def as_json(description: Description) -> dict[str, Any]:
-    """Return a description as a JSON object. The keys of quantiles are percentages."""
+    """Return a description as a JSON object. In dicts of quantiles, the keys are percentages."""
     document = dataclasses.asdict(description)
     # The values that are added here are computed from fields, and `asdict` returns only fields.
     document["loss"] |= {
@@ -317,8 +317,8 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """Return the quantiles of a rate at the `shares`, as text in Mbit/s. The text is "none" if there are no values, as
-    for the changes of a constant capacity."""
+    """Return the quantiles of a rate at the `shares`, as text in Mbit/s. The text is "none" if there are no values. For
+    example, a constant capacity has no changes."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
         if rate_by_share_bps

@@ -160,7 +160,8 @@ def describe(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """Summarise a measured path: delays, reconfigurations found in the data, spikes, losses, capacity."""
+    """Summarise a measured path: its delays, spikes, losses and capacity, and the reconfigurations found in the
+    data."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
     from leowarp.timeline.recordings import describe as described
@@ -239,7 +240,8 @@ def channel(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """Show how a mobile channel fades, beside its model, and the outcome of hybrid ARQ for all codewords."""
+    """Show how a mobile channel fades, next to the values of its model. Also show the outcome of hybrid ARQ for all
+    codewords."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines import channel as channels
     from leowarp.media.mobile import warnings_about

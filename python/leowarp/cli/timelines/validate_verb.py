@@ -46,7 +46,7 @@ def validate(
     interval: Interval = "",
     json_: options.Json = False,
 ) -> None:
-    """Compare the profiles of access links, and replays, with recordings of real links.
+    """Compare simulated access links, which are profiles or replays, with recordings of real links.
 
     For each recording, the guest repeats the measurement three times: over a replay, over the fitted profile, and over
     the default profile. A missing recording is listed as skipped.

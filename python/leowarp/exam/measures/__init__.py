@@ -37,7 +37,7 @@ class Measure:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Return each argument's name in a case, with its name in the function. For example, `from` becomes
+        """Return a dict from the name of an argument in a case to its name in the function, for example from `from` to
         `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
@@ -55,7 +55,7 @@ class Measure:
         return self.function(run, **arguments, **({"control": control} if self.has_control else {}))
 
     def parsed(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert the arguments in a case's rule to arguments of the function.
+        """Convert the arguments from the text of a case's rule to the function's types.
 
         Raises ScenarioError if an argument is missing, unknown or has the wrong unit.
         """

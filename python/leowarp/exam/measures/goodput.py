@@ -25,7 +25,7 @@ STEP_NS = 50_000_000
 
 
 def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The share of the path's capacity that a flow's goodput had in an interval, with the worst whole second."""
+    """The mean goodput of a flow in an interval, divided by the path's capacity, with the worst whole second."""
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
     _, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
@@ -51,7 +51,7 @@ def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float
 
 
 def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The share of the data offered by the application (`rate`) that arrived, with the worst whole second."""
+    """The share of the offered data (`rate`) that arrived. The worst whole second is also reported."""
     rate_bps = run.plan.flows[flow].rate_bps
     assert rate_bps is not None, "a case that measures `offered` has a flow with a rate"
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
@@ -67,7 +67,7 @@ def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measured:
-    """The time in ns after an instant until goodput over 200 ms reaches a share of the capacity. None means never."""
+    """The time in ns from an instant until goodput over 200 ms reaches a share of the capacity. None means never."""
     first_ns = max(after_ns, run.plan.flows[flow].start_ns)
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)

@@ -8,7 +8,7 @@ from leowarp.results.run import Run
 
 
 def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The share of the data packets sent within an interval that were lost."""
+    """The share of lost packets among the data packets sent in an interval."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent, gone = int(mine["sent_pkts"].sum()), int(mine["lost_pkts"].sum())
@@ -51,7 +51,7 @@ def spurious(run: Run, *, flow: int) -> Measured:
 
 
 def sent_rate(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The data packets per second sent by a flow in an interval, with retransmissions, and the busiest 50 ms."""
+    """The data packets (with retransmissions) that a flow sent per second in an interval, and the busiest 50 ms."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent = int(mine["sent_pkts"].sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured value with its packet or sample, and functions that read a run's tables."""
+"""Reads a run's tables for the measures. A measured value also has the packet or sample that decided it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ BIN_NS = 50_000_000
 class Measured:
     """A measured value, and the packet or sample on which it is based.
 
-    value: The value in the base unit of the measure. None means that the run never reached the sought value, or that
-        there was nothing to measure.
+    value: The value in the base unit of the measure. None means that the run never reached the value, or that there was
+        nothing to measure.
     decided: The packet or sample that determined `value`, as text.
     at_ns: The time of the packet or sample, on the run's clock.
     """
@@ -68,7 +68,7 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """Return the mean payload rate, in bit/s, that the flow's path allows in an interval with full segments."""
+    """Return the mean capacity of the flow's path in an interval, as payload of full segments in bit/s."""
     return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 
@@ -79,8 +79,8 @@ def data_bins(run: Run, flow: int) -> pd.DataFrame:
 
 
 def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
-    """Return the edges of the whole seconds within an interval, in ns. If there is no whole second, the edges are the
-    interval's begin and end."""
+    """Return the edges of the whole seconds within an interval, in ns. If there is no whole second, the result contains
+    `from_ns` and `until_ns`."""
     edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
     return edges if len(edges) > 1 else np.array([from_ns, until_ns])
 

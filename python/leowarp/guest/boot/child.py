@@ -127,8 +127,8 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. The launcher starts guests as children of the leowarp process. The process ends with
-    `end`, or when this object is garbage-collected."""
+    """A running `launch.py`. It starts guests as children of the leowarp process. It ends when `end` is called, or when
+    this object is garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -145,8 +145,8 @@ class _Launcher:
 
     @property
     def serves(self) -> bool:
-        """Whether the launcher can start guests: it has not been ended, and this process started it. After a fork, the
-        child process inherits this object, but cannot use the launcher."""
+        """Whether this process can use the launcher. The launcher must still run, and this process must have started
+        it. A forked child process inherits this object, but cannot use the launcher."""
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
@@ -171,8 +171,8 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 
 def _launcher() -> _Launcher:
-    """Return the launcher of this thread. Each thread has its own launcher, because guests die with the thread that
-    started their launcher (prctl(2))."""
+    """Return the launcher of this thread. Guests die when the thread that started their launcher ends (prctl(2)), so
+    each thread has its own launcher."""
     if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
         _OF_THREAD.launcher = _Launcher()
     return _OF_THREAD.launcher

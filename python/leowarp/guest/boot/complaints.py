@@ -35,7 +35,7 @@ class Complaint:
     """The complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
 
     headline: The file, line and function of a WARNING. For any other complaint, it is the first line.
-    at: The function that printed the WARNING. None means another complaint.
+    at: The function that printed the WARNING. None means that the complaint is not a WARNING.
     text: The further text of a WARNING. The text may be empty.
     caller: The first function of a module in the call trace. None means that the trace names no module.
     boot_ns: The time since boot when the kernel first printed a complaint of this kind.
@@ -51,7 +51,8 @@ class Complaint:
     count: int = 1
 
     def sentence(self, loaded: list[str], start_ns: int | None) -> str:
-        """Return the complaint as a sentence for the manifest and the report, with `start_ns` as in `Complaints`."""
+        """Return the complaint as a sentence for the manifest and the report. `start_ns` is the same as in
+        `Complaints`."""
         kind = "a warning" if self.at is not None else "an error"
         often = "" if self.count == 1 else f" {self.count:,} times, first"
         when = " before the run's start"
@@ -69,7 +70,8 @@ class Complaint:
 class Complaints:
     """Collects complaints from the console's lines.
 
-    loaded: The names of the user's modules. If a call trace names no module, the report lists the loaded ones.
+    loaded: The names of the user's modules. If a call trace names no module, the report lists all user modules that are
+        loaded.
     start_ns: The run's time 0 on the guest's clock. None means that the agent has not reported it yet.
     """
 

@@ -26,8 +26,8 @@ FIRST = 100
 """The number of the first descriptor that the guest kernel uses as a console. The number is constant, because
 everything that the guest can observe must be the same in each run."""
 GATE_BYTES = 4096
-"""The capacity in bytes of the pipe on which the guest waits for its user. The capacity is the smallest that the host
-allows. The agent's message (`MESSAGE_BYTES`) is longer, and the guest blocks until the host reads the message."""
+"""The capacity in bytes of the pipe on which the guest waits for its user. The host allows no smaller pipe. The agent's
+message (`MESSAGE_BYTES`) is longer than this capacity, so the guest blocks until the host reads it."""
 MESSAGE_BYTES = 8192
 """The length in bytes of the message that the guest writes in order to wait
 (`crates/agent/src/programs/stillness.rs`)."""
@@ -36,7 +36,7 @@ _PIECE_BYTES = 1 << 16
 
 class Consoles:
     """The consoles of a guest that have no connection on the host. The class is also the base class of connected
-    consoles. The object is a context manager. Its descriptors are open within the context.
+    consoles. The object is a context manager, which closes the descriptors at its end.
 
     words: The console options for the kernel's command line.
     descriptors: A dict of this process's descriptors for the consoles -> their numbers in the kernel's process.
@@ -228,7 +228,7 @@ class Terminal(Consoles):
 
 
 class Escape:
-    """Searches typed input for `~.` at the beginning of a line, the escape sequence of ssh. The sequence ends the
+    """Searches typed input for `~.` at the beginning of a line. ssh has the same escape sequence. The sequence ends the
     session even if the guest does not respond.
 
     At the beginning of a line, `~~` stands for one `~`.

@@ -135,7 +135,7 @@ _REASONS = (
 
 @dataclass(frozen=True)
 class Words:
-    """The last output of a guest, and further information that explains it.
+    """The last output of a guest, and information that helps to explain why the guest ended.
 
     console: The latest output of the guest. A message ends with the last lines of `console`.
     console_file: The file with the guest's complete output. None means that the file's directory will be removed.
@@ -209,12 +209,11 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """Return the error that the arguments describe. If the disk is full, the result is an error about the disk instead.
+    """Return the error that the arguments describe. If the disk is full, return an error about the full disk instead.
 
     error: HostError or GuestError.
     message, hint: The text of the error, and its remedy.
-    words: The last output of the guest, and its directory. The function checks the free space of the file system of
-        `words.work`.
+    words: The last output of the guest, and its directory. The file system of `words.work` is checked for free space.
     """
     if free_space_bytes(words.work) < MIB:
         return HostError(

@@ -130,8 +130,8 @@ def drive(
     patience: The limits of time after which the guest counts as stuck.
     consoles: An object that connects all the guest's consoles except the first to this machine. By default, these
         consoles are unconnected.
-    on_warning: A function that is called with each of the result's `kernel_warnings` at the end, even if the user ends
-        the guest.
+    on_warning: A function that is called at the end, once for each of the result's `kernel_warnings`. It is also called
+        if the user ends the guest.
     Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """

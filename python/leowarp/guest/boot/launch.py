@@ -16,9 +16,9 @@ it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the 
 (`start_ptraced_child` of arch/um/os-Linux/start_up.c). When a kernel has ended, the launcher kills the remaining
 processes of its guest. The launcher runs until the last guest has ended, even if leowarp has died.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists the number of each
-further descriptor in the kernel's process. The request carries these descriptors, in this order: the kernel's output,
-the pipe, and the further descriptors.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists the numbers that the
+further descriptors get in the kernel's process. The request carries these descriptors, in this order: the kernel's
+output, the pipe, and the further descriptors.
 """
 
 import contextlib

@@ -83,7 +83,7 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """Return the kernel's position when it printed its registers or executed BUG().
+    """Return where in its code the kernel was when it printed its registers or executed BUG().
 
     console: The kernel's output. If it shows several faults, the first one counts, because it may have caused the
         others.

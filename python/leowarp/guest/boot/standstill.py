@@ -16,9 +16,9 @@ from leowarp.guest.machine.own_time import OwnTime
 from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
-"""The maximum number of times that the instruction pointer of a stuck kernel is sampled. Sampling stops at the first
-instruction in a module. If a loop spends 1 % of its time in a module, 500 samples find the module with a probability of
-99 %."""
+"""The maximum number of times that the instruction pointer of a stuck kernel is sampled. Sampling stops when a sampled
+instruction belongs to a module. If a loop spends 1 % of its time in a module, 500 samples find the module with a
+probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """The maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
@@ -47,7 +47,7 @@ class Patience:
 class Sample:
     """A sample of a guest's state.
 
-    asleep_s, cpu_s: The seconds asleep and the processor seconds so far, as defined in `Patience`.
+    asleep_s, cpu_s: The time asleep and the processor time so far, in s. `Patience` defines both.
     kernel_cpu_s: The processor time of the kernel program alone.
     clock_ns: The virtual time since boot. None means unknown.
     heard_ns: The virtual time in the agent's latest message.
@@ -124,14 +124,14 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     """Make a guest's kernel print its position with function names while it is in an endless loop. After printing, the
     kernel panics, which ends the guest.
 
-    The function sends SIGSEGV to the guest's kernel, and sends it again if the kernel continues. User Mode Linux
-    handles a SIGSEGV from outside like an access to a bad address by the current instruction. The kernel prints its
-    registers and panics (segv, arch/um/kernel/trap.c). The kernel may be writing page tables or copying from a process.
-    It then attributes the signal to this work, and continues.
+    The function sends SIGSEGV to the guest's kernel, and sends it again if the kernel continues. User Mode Linux reacts
+    as if the current instruction had accessed a bad address: it prints its registers and panics (segv,
+    arch/um/kernel/trap.c). The kernel may be writing page tables or copying from a process. It then attributes the
+    signal to this work, and continues.
 
     child: A child of this process.
-    has_modules: Whether the kernel has modules. With modules, the function waits for an instruction of a module,
-        because a module's loop may mostly be in functions that the loop calls.
+    has_modules: Whether the kernel has modules. If it has, the function waits until an instruction of a module runs.
+        The reason is that a loop of a module may mostly be in functions that it calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):
@@ -161,7 +161,7 @@ def _stopped_in_module(pid: int) -> bool:
 
 
 def _is_in_module(pid: int) -> bool:
-    """Return whether a stopped kernel is at an instruction of a module, outside the kernel's own program."""
+    """Return whether a stopped kernel was executing code of a module, and not of the kernel program itself."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
         # In proc(5), the first field is the system call's number (-1 outside a system call); the last two are stack
         # pointer and program counter.
@@ -180,7 +180,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
     """Return the message and hint about a guest in which a program stops virtual time.
 
     program: The name of the program that runs on the guest's processor.
-    then, now: The system calls until virtual time last advanced, and until the present.
+    then, now: The system calls up to the last advance of virtual time, and up to the present.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""

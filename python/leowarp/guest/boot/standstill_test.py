@@ -45,8 +45,8 @@ def test_without_a_clock_the_words_of_the_agent_stand_for_it():
 
 
 def is_in_kernel(samples: list[tuple[float, float, int, int | None]]) -> bool | None:
-    """Return `Standstill.is_in_kernel` after samples of total processor time, kernel's processor time, virtual time,
-    and number of system calls."""
+    """Return `Standstill.is_in_kernel` after these samples. A sample is (total processor time, processor time in the
+    kernel, virtual time, number of system calls)."""
     standstill = Standstill(PATIENCE)
     for cpu_s, kernel_cpu_s, clock_ns, count in samples:
         calls = None if count is None else Calls(count, ())

@@ -93,9 +93,9 @@ class Usage:
     A guest's processes are children of the kernel program. The kernel program can wait only for children that end
     before it does. If a child ends later, `wait4` on the kernel program does not count its time.
 
-    main_s, reaped_s: The processor time of the kernel program, and of the processes that it waited for, at the last
-        sample.
-    children_s: The processor time of each other process, by process id.
+    main_s, reaped_s: The processor time of the kernel program, and the processor time of the ended processes that it
+        waited for. Both are from the last sample.
+    children_s: The processor time of each other process. The key is the process id.
     """
 
     pid: int
@@ -138,7 +138,7 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """The seconds during which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
+        """The time in s during which the samples show no process that ran or was ready to run (`OwnTime`)."""
         return self._own.asleep_s
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache of build results. Each entry is a directory that is either complete or absent. Its key is a hash of the
-inputs.
+"""The cache of build results. Each entry is a directory, and is either complete or absent. The key of an entry is a
+hash of the build's inputs.
 
 A build fills a temporary directory, and then renames the directory to the entry's name. An interrupted build leaves no
 entry. `files.json` holds the sha256 of each file. An entry with another sha256 is reported and rebuilt.
@@ -125,8 +125,8 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
 
 
 def faults(entry: Path) -> list[str]:
-    """Return each file of an entry that is missing or has changed since it was built. The list is empty if the entry is
-    sound."""
+    """Return the files of a cache entry that are missing or have changed since the entry was built. The list is empty
+    if the entry is sound."""
     try:
         # The list of files is missing or unreadable: the build never completed, or the entry was damaged. The entry is
         # rebuilt if the build never completed, and also if the entry was damaged.
@@ -186,8 +186,8 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """Return a sound entry that any version of the compiler built from this recipe, or None. If several entries match,
-    the last by name is returned.
+    """Return an undamaged entry that was built from this recipe, with any version of the compiler. Return None if there
+    is none. If several entries match, the last by name is returned.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
     recipe_sha256: The value of `recipe.recipe_sha256`, a hash of leowarp's own inputs without kernel source and
@@ -215,8 +215,8 @@ def entry_or_build(
 
     kind, key: Folder and name below the cache's root.
     build: A function that fills the empty directory passed to it. The entry is locked while `build` runs.
-    on_message: A function that is called with a line of text if this process waits for another one, or the existing
-        entry is damaged.
+    on_message: A function that is called with a line of text if this process waits for another process, or finds a
+        damaged entry.
     root: The cache root to use instead of `cache_root()`.
     Raises HostError if the cache cannot be written, or if somebody else can write to it. If `build` fails, its error is
         passed on, and the entry remains absent.
@@ -265,7 +265,7 @@ def _seal(directory: Path) -> None:
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
-    """Create `home`, the directory for entries of one kind. If writing in the block fails because the file system is
+    """Create `home`, the directory for entries of one kind. If a write in the block fails because the file system is
     full or read-only, the error names the cache."""
     made = False
     try:
@@ -289,8 +289,8 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file. If another process holds the lock, print one message and wait.
 
-    path: The lock file. A missing file is created. The file is never removed, because after a removal two processes
-        could hold locks on two files of one name.
+    path: The lock file. A missing file is created. The file is never removed. After a removal, two processes could each
+        lock a different file with the same name.
     kind: The object that is being built, for the message.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.

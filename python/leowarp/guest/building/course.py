@@ -86,11 +86,11 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Return the share of a build's processor time that is used up when `steps` steps are finished.
+    """Return the share of a build's total processor time that the first `steps` steps take.
 
-    steps: The number of finished steps, from 0. The share is 1 above `STEPS`, because a newer kernel tree can have more
-        steps.
-    Returns: A share from 0 to 1, linear between the points of `CURVE`.
+    steps: The number of finished steps, from 0. A newer kernel tree can have more than `STEPS` steps, for which the
+        share is 1.
+    Returns: A share from 0 to 1, interpolated linearly between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks whether this machine has everything that building and running the guest needs.
 
-Each line of `leowarp doctor` is one `Check`. The checks build, fetch and boot nothing.
+The checks do not build, fetch or boot anything.
 """
 
 import os
@@ -156,8 +156,8 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
-    """Check whether this machine has the kernel's source, or apt can fetch it. If the source is neither present nor
-    available from apt, a build downloads it and checks its checksum."""
+    """Check whether this machine has the kernel's source, or whether apt can fetch it. If neither is true, a build
+    downloads the source and checks its checksum."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

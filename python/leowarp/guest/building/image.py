@@ -36,7 +36,7 @@ class GuestImage:
 
     @property
     def warnings(self) -> list[str]:
-        """The features that a user's kernel lacks, as sentences for the manifest and the report."""
+        """Sentences about the features that a user's kernel lacks, for the manifest and the report."""
         return list(self.kernel_facts.get("warnings", []))
 
 
@@ -49,7 +49,7 @@ def guest_image(
     """Return the kernel and the agent for a run. A missing kernel or agent is built. If both are missing, the two
     builds run in parallel.
 
-    An error in one build, or Ctrl-C, ends both builds and leaves no process.
+    After an error in one build, or after Ctrl-C, both builds end and no process remains.
 
     kernel_choice: str, Path or Guest. A str or Path is the user's choice: a name on the shelf, a kernel tree, or a
         kernel binary. A `Guest` is the section of a plan. It also says whether a file or the user chose the kernel.
@@ -98,7 +98,7 @@ def guest_image(
 
 
 class _EndedByOther(Exception):
-    """Raised in the agent's build to end this build, once the kernel build has failed."""
+    """If the build of the kernel fails, this error is raised in the build of the agent to end it."""
 
 
 def _end_if(event: threading.Event) -> None:

@@ -5,8 +5,8 @@ from leowarp.guest.building.initramfs import initramfs
 
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
-    """Return the mode, content, device major and device minor of each entry by its name, read by the newc format of
-    cpio(5)."""
+    """Read an archive in the newc format of cpio(5). Return a dict from the name of an entry to its mode, content,
+    device major and device minor."""
     files: dict[str, tuple[int, bytes, int, int]] = {}
     at = 0
     while True:

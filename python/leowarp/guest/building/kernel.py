@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest kernel, a Linux kernel that runs as a program. It is built once for each content of its inputs.
+"""The guest kernel, a Linux kernel that runs as a program. It is built only once for the same inputs.
 
 The cache key is a sha256 of the source tarball, configuration, build script, leowarp's C files and the compiler's
 version. `guest/build.sh` does the build. This module calls the script, and adds a cache, progress reports and error
@@ -123,8 +123,8 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """Return a kernel that an earlier build made from the same recipe. The kernel is used on a machine without the
-    source or the compiler."""
+    """Return a kernel that an earlier build made from the same recipe. It is used if this machine lacks the source or
+    the compiler."""
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
@@ -295,8 +295,8 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
     is used again. A new directory is removed at the end unless `keep` is set.
 
-    If one object changes, a build in a kept directory takes only seconds. A kept directory is in the cache, because it
-    takes 0.7 GB (design/kernel-config.md). /tmp may be a tmpfs, which uses memory.
+    If one object changes, a build in a kept directory takes only seconds. A kept directory takes 0.7 GB
+    (design/kernel-config.md). It is in the cache, because /tmp may be a tmpfs, which uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")

@@ -113,7 +113,7 @@ def builds(place: Path) -> int:
 
 
 def left_over(place: Path) -> list[str]:
-    """Return the files in the kernels' cache other than finished entries, locks and logs."""
+    """Return the files in the cache of kernels that are neither finished entries nor locks nor logs."""
     home = place / "cache" / "kernel"
     return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
 

@@ -2,8 +2,8 @@
 """Lists the objects of leowarp that do not compile or link with a custom kernel. Also lists the features that a run
 then lacks.
 
-When a tree is built, `guest/build.sh --leave-out` writes one line for each object or option that is left out. The line
-has the name of leowarp's object or `kernel.config`'s option, a tab, and the reason.
+When a tree is built, `guest/build.sh --leave-out` writes one line for each object or option that is left out. A line
+contains the name, a tab, and the reason. The name is an object of leowarp or an option in `kernel.config`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Return the objects that the kernel in `entry` lacks, each with the reason. `entry` is a directory that build.sh
-    filled."""
+    """Return a dict from each object that the kernel in `entry` lacks to the reason. `entry` is a directory that
+    build.sh filled."""
     # A tab separates the fields, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
@@ -33,7 +33,7 @@ def read(entry: Path) -> dict[str, str]:
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
     """A kernel of the shelf may leave out overrides because of its `purposes`. Return these overrides, each with the
-    reason. Overrides that only save time are not included."""
+    reason. The result does not contain overrides that only save time."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -42,8 +42,8 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
-    """Return sentences for the manifest and the report: one for each object that a kernel lacks, and one for all
-    options that it lacks."""
+    """Return sentences for the manifest and the report. There is one for each object that the kernel lacks, and one for
+    all options that it lacks."""
     means = {override.name: override.without for override in overrides.overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
@@ -59,11 +59,11 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the plan's kernel has all of leowarp's objects that the plan needs.
 
-    `kernel_facts` has the form as in `GuestImage`. None means that nothing is built yet, and the entry of the plan's
-    kernel on the shelf is checked.
+    `kernel_facts` has the form as in `GuestImage`. If it is None, nothing is built yet, and the entry of the plan's
+    kernel on the shelf is checked instead.
     Raises ScenarioError if an object that the plan needs is missing. The message names the object, the reason and the
-        key that needs it. Also raises ScenarioError if packets are of IPv6 or flows of Multipath TCP, and the shelf's
-        kernel lacks support for them.
+        key that needs it. Also raises ScenarioError if the plan uses IPv6 or Multipath TCP, and the shelf's kernel does
+        not support it.
     """
     kernel = plan.guest.kernel
     needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)

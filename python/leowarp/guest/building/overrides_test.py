@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the list of overrides. The list covers all of guest/, the build uses only the list, and the pages agree with
-it."""
+"""Tests of the list of overrides. They test that the list covers all of guest/, that the build itself names no
+override, and that the pages agree with the list."""
 
 import importlib.util
 import re

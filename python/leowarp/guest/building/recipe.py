@@ -60,8 +60,8 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Return each part of the kernel's recipe, with its name and file.
 
     directory: The result of `guest_sources`, or a copy of this directory.
-    Returns: list of (str, Path). Every machine gives the parts in the same order. All C files in the folders of guest/
-        are part of the recipe.
+    Returns: list of (str, Path). The order of the parts is the same on every machine. All C files in the folders of
+        guest/ are part of the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
@@ -78,7 +78,7 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 
 def _with_dependencies(crate: Path) -> set[Path]:
-    """Return the directories of a crate and of all crates on which it depends by path."""
+    """Return the directories of a crate and of all its path dependencies, also indirect ones."""
     crates: set[Path] = set()
     wanted = [crate]
     while wanted:

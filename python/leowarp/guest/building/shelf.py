@@ -45,8 +45,8 @@ class ShelfKernel:
 
     name, what: The name and the description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
-    base: The name of the kernel in kernels.toml whose overrides and options this kernel uses. A kernel of leowarp has
-        its own name here.
+    base: The name of a kernel in kernels.toml. Its overrides and options are used. For a kernel of leowarp, this is the
+        kernel's own name.
     options: The lines of a kernel configuration in addition to guest/kernel.config (example: ``CONFIG_TUN=y``).
     patches: The patches, in the order in which they are applied.
     purposes: The purposes of the included overrides (guest/overrides.toml). None means all overrides.

@@ -251,7 +251,7 @@ def _top(source: Source) -> str:
 
 def _not_unpacked(top: str) -> list[str]:
     """Return the patterns by which tar leaves out files that the build does not need. Kconfig files and Makefiles are
-    not left out. kbuild reads even the files of parts that it does not compile."""
+    kept, because kbuild reads them even in parts that it does not compile."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 
@@ -280,7 +280,7 @@ def tree_version(tree: Path) -> str:
 def tree_sha256(tree: Path) -> str:
     """Return a sha256 that changes when the content of a tree changes.
 
-    If the tree is a git repository, the hash covers the commit's tree, `git diff HEAD` and the contents of untracked
+    If the tree is a git repository, the hash is over the commit's tree, the output of `git diff HEAD` and the untracked
     files. If the tree is not a repository, the function reads each file that matters for ARCH=um (`_matters`), which
     takes some seconds.
     """

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The user's consent to code that a plan names. For each piece of code, this module records the file that named it and
-whether the user has accepted it. Code that the user named has no file.
+whether the user has accepted it. The file is None if the user named the code.
 
 A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`guest.cc_modules`) are compiled on the
 host and loaded into the kernel. A kernel and a module can do anything with the user's rights. Programs of flows can
-read all files that the user can read. If the user types the code's path or passes the path in a call, the user
-consents. Another person may have written a path in a file. Code that a file names runs only if it came with leowarp, or
-if this user has typed or accepted its exact content before. The record of accepted content works as in direnv. Each
-content has a file in a directory that only the user may write to.
+read all files that the user can read. A user who types the code's path, or passes it in a call, consents to the code. A
+path in a file may have been written by another person. Such code runs if it came with leowarp. Otherwise, the user must
+have typed or accepted its exact content before. The record of accepted content works as in direnv. Each content has a
+file in a directory that only the user may write to.
 """
 
 from __future__ import annotations

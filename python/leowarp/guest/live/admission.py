@@ -21,12 +21,13 @@ from leowarp.base.errors import HostError, ScenarioError
 MOST_CONNECTIONS = 200
 """The maximum number of simultaneous connections per door. A door is a listening port."""
 MOST_IN_ALL = 400
-"""The maximum number of simultaneous connections over all doors. Each connection has two sockets, and select(2) cannot
-handle descriptors of 1024 or more."""
+"""The maximum number of simultaneous connections over all doors. The limit is needed because each connection has two
+sockets, and select(2) cannot handle descriptors of 1024 or more."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
 """The virtual time within which a client of the proxy must send its destination. Virtual time is never faster than real
-time. It pauses while the machine is busy. A busy machine cannot make a client exceed this time."""
+time. It pauses while the machine is busy. Therefore, a client never exceeds this time only because the machine is
+busy."""
 LEAST_DESCRIPTORS = 128
 """The minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
 connections."""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits that are checked before a session begins, and the count of free descriptors. `relay_test.py` tests the
-limits of clients."""
+"""Tests the limits that are checked before a session begins, and the count of free descriptors."""
 
 import os
 import resource

@@ -30,8 +30,8 @@ class LiveConsoles(Consoles):
     """The consoles of a live guest. Console 1 carries connections, and console 2 carries virtual time.
 
     pieces: The directory `in/live/` of the guest.
-    doors: sequence of (socket, Forward or None). The listening sockets, each with the destination of its connections.
-        None instead of a destination makes the socket a SOCKS5 proxy. All sockets are closed when the context ends.
+    doors: sequence of (socket, Forward or None). The listening sockets, each with the destination of its connections. A
+        socket with None is a SOCKS5 proxy. All sockets are closed when the context ends.
     say: A function that is called with a line for each event of a connection, in this class's thread.
     on_time: A function that is called in this class's thread whenever the guest waits for real time.
     tally: The counter of clients that reached a limit.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports by which programs of this machine enter the guest's network, and the rules for the destinations at which
-connections leave it."""
+"""The ports by which programs of this machine enter the guest's network, and the rules for destinations outside of the
+guest."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """Return the host's name as passed. For all names of the loopback, return `localhost`, which needs no name
+    """Return the host's name unchanged. If it is a name of the loopback, return `localhost`, which needs no name
     server."""
     return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
 

@@ -15,8 +15,8 @@ from enum import IntEnum
 FRAME = struct.Struct("<IIq")
 """The fields of a frame: its kind, the number of its connection or stream, and a value."""
 WINDOW_BYTES = 128 << 10
-"""The maximum number of bytes in flight between host and guest per stream and direction. At 512 Mbit/s, this number of
-bytes is sent in two steps of the clock (2 ms). With a larger limit, an outside program could write far ahead of the
+"""The maximum number of bytes in flight between host and guest, for each direction of a stream. At 512 Mbit/s, two
+steps of the clock (2 ms) are enough to send them. With a larger limit, an outside program could write far ahead of the
 guest's TCP."""
 
 
@@ -28,9 +28,9 @@ class Told(IntEnum):
     FAILED = 2
     """The connection could not be established. The value is the errno."""
     ACCEPTED = 3
-    """The connection is established at the end that accepts it."""
+    """The accepting end has established the connection."""
     DATA = 4
-    """The next `value` bytes after the frame belong to the stream."""
+    """After this frame, `value` bytes of the stream's data follow."""
     CREDIT = 5
     """The guest has passed `value` bytes of the stream to its TCP. The host may send `value` more bytes."""
     END = 6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule by which virtual time follows real time (`leowarp live`)."""
+"""Determines how virtual time follows real time (`leowarp live`)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 STEP_NS = 1_000_000
 """The step of virtual time in ns. At each multiple of the step, the guest waits for real time."""
 SLACK_NS = 20_000_000
-"""The maximum lag of virtual time behind real time, in ns, that the guest catches up by running faster. A lag arises,
-for instance, if the guest's process is woken late. A longer lag is not caught up, because packets would arrive sooner
-than their path allows."""
+"""Virtual time may lag behind real time. Up to this lag in ns, the guest catches up by running faster. A lag arises,
+for instance, if the guest's process is woken late. A longer lag remains, because packets would arrive sooner than their
+path allows if the guest caught up."""
 
 
 class Pace:
     """Compares virtual time with real time.
 
     step_ns: The virtual time between two checks.
-    slack_ns: The maximum lag behind real time that virtual time catches up.
+    slack_ns: If virtual time lags behind real time by more than this, it does not catch up the excess.
     clock_ns: A function that returns real time in ns.
     virtual_ns: The virtual time at which the guest waits, or last waited. None means that the guest has not waited yet.
     lost_ns: The part of the lag of virtual time that will never be caught up.
@@ -34,12 +34,12 @@ class Pace:
 
     @property
     def wall_ns(self) -> int:
-        """The real time since the guest first waited, in ns, or 0 if the guest has not waited yet."""
+        """The real time in ns since the guest first waited. It is 0 if the guest has not waited yet."""
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
-        """Record that the guest waits at this virtual time, in ns. The part of the guest's lag above `slack_ns` is
-        added to `lost_ns`."""
+        """Record that the guest waits at this virtual time, in ns. If the guest lags by more than `slack_ns`, the
+        excess is added to `lost_ns`."""
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns

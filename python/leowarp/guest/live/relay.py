@@ -3,8 +3,8 @@
 inside the guest.
 
 Host and guest each buffer at most `WINDOW_BYTES` of a stream for the other. While the guest's TCP accepts no bytes, the
-relay reads none from the program on this machine. If the program on this machine reads no bytes, the relay requests
-none from the guest. The guest's TCP limits the rate in both directions.
+relay reads none from the program on this machine. If this program reads no bytes, the relay requests none from the
+guest. In this way, the guest's TCP limits the rate in both directions.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""The real time in s for which the socket to the destination stays open after a reset by the guest during the
-handshake."""
+"""If the guest resets the connection during the handshake, the socket to the destination stays open for this real time
+in s."""
 
 
 class Failed(Exception):
@@ -41,7 +41,8 @@ class Failed(Exception):
 
 @dataclass
 class Stream:
-    """An end of a connection: a socket of this machine, and the state of its flow control with the guest."""
+    """One end of a connection. It has a socket of this machine, and the state of flow control between the socket and
+    the guest."""
 
     number: int
     socket: socket.socket
@@ -67,7 +68,7 @@ class Connection:
 
 
 class Relay:
-    """All connections of one event loop.
+    """Manages all connections of one event loop.
 
     pieces: The guest's directory `in/live/`, in which each `DATA` frame gets a file with its bytes.
     tell: A function that sends a frame to the guest. The second argument is True if the guest must receive the frame
@@ -173,9 +174,9 @@ class Relay:
     ) -> None:  # fmt: skip
         """Make a connection of the guest for a client, which owns the connection afterwards.
 
-        The relay first connects to the destination. The destination's answer determines whether the far end accepts or
-        refuses the guest's handshake. The client learns the answer one round trip of the guest's path later, as on a
-        real path.
+        The relay first connects to the destination. If the destination accepts, the far end accepts the guest's
+        handshake. If the destination refuses, the far end refuses it. As on a real path, the client learns the answer
+        after one round trip of the guest's path.
 
         slot: The client's slot.
         before: A coroutine that is awaited after the connection is established and before the client receives bytes.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the local ports of `leowarp live` with many kinds of clients. An agent that answers at once replaces the
-guest."""
+"""Tests of the local ports of `leowarp live` with many kinds of clients. The tests need no guest: a simulated agent
+answers at once."""
 
 import asyncio
 import contextlib

@@ -66,7 +66,8 @@ async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
     Parameters
     ----------
     exactly, write : callable
-        The functions that read a given number of bytes from the client, and that send bytes to the client.
+        Two functions. The first reads a given number of bytes from the client, and the second sends bytes to the
+        client.
 
     Raises
     ------

@@ -61,7 +61,8 @@ def machine_name(machine: int) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of an ELF file: its place in the file, and its place in memory after linking."""
+    """A section of an ELF file. `offset` is its position in the file, and `address` its position in memory after
+    linking."""
 
     name: str
     kind: int

@@ -27,7 +27,7 @@ DISK_NEEDED_BYTES = 64 * MIB
 
 @dataclass(frozen=True)
 class Check:
-    """A requirement, met or not.
+    """The result of a check whether the machine meets a requirement.
 
     found, needed: The value on this machine, and the value that is required.
     mend: The remedy, which says what to type or to change if the requirement is not met.
@@ -131,8 +131,8 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Return the checks of the resource limits (ulimit) that would end the guest without a message. The limits are file
-    size (SIGXFSZ on the memory file) and address space (ENOMEM).
+    """Return the checks of the resource limits (ulimit). If the guest exceeds the limit of file size (SIGXFSZ on the
+    memory file) or of address space (ENOMEM), it ends without a message.
 
     memory_bytes: The size of the guest's memory. The memory file has this size, and the address space must be larger
         than `memory_bytes`.

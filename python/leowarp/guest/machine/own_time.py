@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time limits for processes. Neither the machine's speed nor its load affects these limits.
 
-By real time alone, a process that waits for a processor looks like a hanging process. The kernel's process states
-distinguish both. A hanging process sleeps, or uses processor time without end. A process that waits for a processor is
+By real time alone, a process that waits for a processor looks like a hanging process. The kernel's process states show
+the difference. A hanging process sleeps, or uses processor time without end. A process that waits for a processor is
 ready to run.
 """
 
@@ -19,13 +19,13 @@ from dataclasses import dataclass
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 AWAKE = frozenset("RDT")
-"""The states of a thread (proc(5)) that does not sleep voluntarily. The thread runs or is ready to run, waits for the
-disk, or is stopped by a signal. State `t`, stopped by its tracer, is not in the set. A process of the guest in state
+"""The states (proc(5)) of a thread that does not sleep voluntarily. R: it runs or is ready to run. D: it waits for the
+disk. T: a signal has stopped it. State `t`, stopped by its tracer, is not in the set. A process of the guest in state
 `t` waits for the guest's kernel."""
 
 LONGEST_STEP_S = 1.0
-"""The longest sleep, in s, that counts between two samples. If samples are further apart, the sampling process itself
-may have been stopped, or have waited for a processor."""
+"""The longest sleep between two samples that is trusted, in s. If samples are further apart, the sampling process
+itself may have been stopped, or have waited for a processor."""
 
 POLL_S = 0.02
 
@@ -36,7 +36,7 @@ class Look:
     awake.
 
     `has_ended` means that no thread of the process runs any more, even if its parent has not reaped it. `reaped_s` is
-    the processor time of ended children for which the process has waited.
+    the processor time of the children that have ended and been reaped by the process.
     """
 
     parent: int
@@ -85,8 +85,8 @@ def everything() -> dict[int, Look]:
 
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
-    """Return the samples of the processes `roots` and of all their descendants that have not ended, selected from
-    `looks`."""
+    """Return the samples in `looks` of the processes `roots` and all their descendants, without processes that have
+    ended."""
     # Without this filter, a process that has ended but is not reaped would count as a sleeping process, because it
     # still names its parent.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
@@ -104,12 +104,13 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 
 
 class OwnTime:
-    """Counts the time in which processes and their descendants could have run, from the first sample on.
+    """Counts the processor time of some processes and their descendants, and the time in which all of them slept.
+    Counting starts at the first sample.
 
     cpu_s: The processor seconds that the processes used. For a process that has ended, time after its last sample is
         missing.
-    asleep_s: The seconds between samples in which all the processes slept. Time does not count if a process was ready
-        to run, waited for the disk, or was stopped.
+    asleep_s: The seconds between samples in which all the processes slept. The time between two samples is not counted
+        if a process was ready to run, waited for the disk, or was stopped.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -143,7 +144,7 @@ class OwnTime:
 
 
 def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> None:
-    """Wait for `children` to end, and kill each child that has used `patience_s` of own time (`OwnTime`)."""
+    """Wait for `children` to end. A child is killed when its own time (`OwnTime`) has reached `patience_s`."""
     waited = [(child, OwnTime([child.pid])) for child in children]
     while waited := [(child, own) for child, own in waited if child.poll() is None]:
         looks = everything()

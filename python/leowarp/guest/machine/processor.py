@@ -4,7 +4,7 @@
 Whenever a guest makes a system call, the host switches about twelve times between two processes. A switch on one
 processor takes microseconds. On two processors, each switch wakes an idle processor, which takes ten times as long on a
 virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on
-one processor. The choice of processor does not change results, because the guest cannot observe it.
+one processor. The guest cannot observe its processor, so the choice does not change results.
 """
 
 from __future__ import annotations

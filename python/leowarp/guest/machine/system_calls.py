@@ -34,7 +34,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Calls:
-    """The system calls of all programs since boot.
+    """The number of system calls of all programs since boot, and the names of the latest ones.
 
     last: The names of the latest calls, at most 8, from oldest to newest.
     """
@@ -52,10 +52,11 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Return two texts for a message: the system calls that programs made while virtual time paused, and the remedy.
+    """Return two texts for a message. The first lists the system calls that programs made while virtual time paused.
+    The second is a remedy.
 
-    then, now: The system calls until the last advance of virtual time, and until the present. None means that they
-        could not be read.
+    then, now: The system calls made before virtual time last advanced, and the system calls made up to now. None means
+        that they could not be read.
     """
     if then is None or now is None:
         return "", (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of link directions, in the guest's form: `links[].directions` of `setup.json` and `tables.bin`
-(design/interfaces.md, section 13).
+"""Converts the settings of link directions to the guest's form. This form is `links[].directions` of `setup.json`, and
+`tables.bin` (design/interfaces.md, section 13).
 
 Tables may have millions of rows. Rows are processed as columns and never become Python objects.
 """
@@ -19,8 +19,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.setup.network import Network
 
 ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
-"""A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel. `loss` has a meaning only for
-a channel."""
+"""A row of `tables.bin`, 24 bytes. In a capacity table, `value` is in bit/s. In a channel table, it is a delay in ns.
+`loss` has a meaning only for a channel."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
@@ -36,9 +36,10 @@ class Directions:
     """The tables and queueing disciplines that the timeline sets for the directions of links.
 
     capacity_rows, channel_rows: int64 (directions,). The number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. The rows of all tables, ordered by direction. Within a direction, the capacity comes
-        before the channel. Within a table, the order is by time.
-    queues: A dict of each direction with its own queueing discipline -> the discipline in the form for `setup.json`.
+    rows: structured, dtype `ROW`. The rows of all tables, ordered by direction. For each direction, the rows of the
+        capacity come before those of the channel. Each table is sorted by time.
+    queues: A dict from a direction to its queueing discipline, in the form for `setup.json`. Only directions that have
+        their own discipline are included.
     """
 
     capacity_rows: np.ndarray
@@ -76,8 +77,8 @@ class Directions:
         """Return the value of `directions` for a link, or None if both directions have only defaults.
 
         in_order: Whether packets keep their order. None means that the timeline has no column for it, as in older runs.
-        probe_bytes: The IP length of the probes that measured the delays. The delays include the probes' transmission
-            time.
+        probe_bytes: The IP length of the probes that measured the delays. The measured delays include the time to
+            transmit a probe.
         Returns: list of two dict, or None. The first dict is for the direction from a to b, the second for the
             direction from b to a. Each dict has only values that differ from the agent's defaults.
         """
@@ -120,7 +121,7 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
-    """Return the records of channels: delay in ns, and loss in units of 2^-32.
+    """Return the records of channel tables. Delays are in ns, and losses in units of 2^-32.
 
     Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
     """

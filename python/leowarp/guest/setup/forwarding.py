@@ -34,7 +34,7 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
 def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) -> bool:
     """Return whether a pair (from, to) of hosts may have a path without any rate limit in the packets' direction.
 
-    Links of netem and of the kernel's other disciplines are treated as links with a rate.
+    A link with netem or another queueing discipline of the kernel counts as a link with a rate.
     """
     onward: dict[str, list[str]] = {}
     for a, b in _directions_without_rate(timeline):
@@ -49,15 +49,15 @@ def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) ->
 
 
 def _pairs(plan: Plan) -> set[tuple[str, str]]:
-    """Return the pairs (from, to) of hosts between which flows of TCP or of programs send data. The pair of a program
-    flow appears in both orders, because programs may send in both directions."""
+    """Return the pairs (from, to) of hosts between which TCP flows or programs send data. The hosts of a program flow
+    appear in both orders, because programs may send in both directions."""
     ends = [(host_node(flow.source), host_node(flow.destination), flow.kind) for flow in plan.flows]
     there = {(source, destination) for source, destination, kind in ends if kind in ("tcp", "program")}
     return there | {(destination, source) for source, destination, kind in ends if kind == "program"}
 
 
 def _directions_without_rate(timeline: pa.Table) -> list[tuple[str, str]]:
-    """Return the directions of links of discipline leolink, including wires, that have no rate at some time."""
+    """Return the directions of leolinks, including wires, that have no rate limit at some time."""
     links = timeline.filter((pc.field("event") == "link") & (pc.field("discipline") == "leolink"))
     ends = {tuple(sorted(pair)) for pair in zip(links["a"].to_pylist(), links["b"].to_pylist(), strict=True)}
     rows = timeline.filter(pc.field("event").isin(["rate", "capacity"])).select(["a", "b", "rate_bps"])

@@ -132,8 +132,8 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in the records of events that bring links up or down. The field a is the link. The value is 1 if the link
-    loses its queue when it goes down."""
+    """Fill in the records of events that bring links up or down. The field `a` is the link's number. The field `value`
+    is 1 if a link that goes down loses its queue."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -159,7 +159,8 @@ def _fill_value(kind: int, column: str):
 
 
 def distributions(timeline: pa.Table) -> list[str]:
-    """Return the distinct distributions of a timeline's jitter events, in order of first appearance."""
+    """Return the distributions that the jitter events of a timeline name. Each is listed once, in order of first
+    appearance."""
     if "distribution" not in timeline.column_names:
         return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
     return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
@@ -183,7 +184,8 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in the records of jitter events: b = index in `jitter_tables`, value = standard deviation, ns."""
+    """Fill in the records of jitter events. `b` is the index in `jitter_tables`, and `value` is the standard deviation
+    in ns."""
     names = rows["distribution"].to_pylist()
     # Distributions are numbered by first appearance; `jitter_tables` passes the tables to the agent in the same order.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -312,8 +314,8 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def address(host: int, family: str = "ipv4") -> str:
-    """Return the address of the host with number `host`. IPv4 addresses are 10.1.x.y from 10.1.0.1 on, without y = 0
-    and y = 255. IPv6 addresses are fd00::1:1 and so on.
+    """Return the address of the host with number `host`. IPv4 addresses are 10.1.x.y from 10.1.0.1 on, but y is never 0
+    or 255. IPv6 addresses are fd00::1:1 and so on.
 
     >>> address(0), address(253), address(254)
     ('10.1.0.1', '10.1.0.254', '10.1.1.1')
@@ -348,7 +350,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
     """Return the kernel modules of a plan as entries of the setup. Modules from the user's files come first, then
     modules of the guest kernel.
 
-    `put_modules` copies the user's module into the guest's `in/`. The entry has the name of this copy.
+    `put_modules` copies a user's module into the guest's `in/`. The entry of the module names this copy.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
@@ -387,12 +389,12 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
 
 
 def _column(rows: pa.Table, name: str) -> list[Any]:
-    """Return the values of a column, or only None values if an older timeline lacks the column."""
+    """Return the values of a column. If an older timeline lacks the column, all values are None."""
     return rows[name].to_pylist() if name in rows.column_names else [None] * len(rows)
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Return a flow's entry in the setup, with the flow's ends as host numbers.
+    """Return a flow's entry in the setup, with host numbers for the source and the destination.
 
     Raises ScenarioError if the timeline has no host at one of the flow's stations.
     """

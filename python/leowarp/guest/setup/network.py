@@ -23,7 +23,8 @@ class Network:
 
     nodes: list of (name, kind)
     hosts: The node numbers of the hosts, in order of appearance.
-    links: pyarrow.Table of n rows. Each row is the first event that brought the link up, with all columns.
+    links: pyarrow.Table with one row per link. The row contains all columns of the first event that brought the link
+        up.
     link_a, link_b: int64 arrays of shape (n,). The node numbers of the two ends of each link.
     """
 
@@ -102,7 +103,7 @@ def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
 
 
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Return the number of each name in a column, int64 of shape (rows,). For null, it is -1.
+    """Return the numbers of the names in a column, int64 of shape (rows,). For null, it is -1.
 
     Raises ScenarioError if a name has no number.
     """

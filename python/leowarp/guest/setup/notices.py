@@ -19,8 +19,8 @@ def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, i
     host_numbers: The number of each host, keyed by the name of its node.
     Returns: list of (int, int, int). Each entry has the run time of the notice in ns, the host that gets it, and the
         destination whose route seems to change. For each pair of hosts, the times are a Poisson process with mean
-        interval `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two
-        host numbers.
+        interval `cures.notify_false_interval`. Each pair has its own random stream. Its name is ``cures.notices`` with
+        the two host numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns
     if mean_ns is None:

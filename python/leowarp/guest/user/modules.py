@@ -54,8 +54,8 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 
     source: A C file, which may include the kernel's headers. The file may also include source files of the kernel's
         congestion controls (example: `"net/ipv4/tcp_cubic.c"`).
-    kernel: A built kernel. A kernel that the user built is accepted if `module-tree.tar.xz`, which the build writes, is
-        beside it.
+    kernel: A built kernel. A kernel that the user built must have `module-tree.tar.xz` beside it. The build writes this
+        file.
     on_message: A function that is called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.

@@ -163,7 +163,8 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Return each symbol that a kernel exports to modules: its address, and the file offset of the pointer to its name.
+    """Return a dict from the address of an exported symbol to the file offset of the pointer to its name. A kernel
+    exports these symbols to modules.
 
     The kernel program is stripped and contains only exported symbols.
     """
@@ -192,7 +193,7 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """Return the error for each wrong parameter, with a hint on how to correct it."""
+    """Return an error for each wrong parameter, and a hint about how to correct it."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:

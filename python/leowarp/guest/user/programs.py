@@ -2,7 +2,7 @@
 """Checks the user's programs before a boot, and collects their output afterwards.
 
 The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). In the guest's
-`in/`, the host makes a symbolic link to that root. The kernel command line names only this link and is the same for
+`in/`, the host makes a symbolic link to that root. The kernel command line names only this link, so it is the same for
 every root.
 """
 
@@ -33,8 +33,8 @@ _MOST_LINKS = 40
 # Maximum number of symbolic links that the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""The limits of the kernel: the depth of scripts that interpret scripts (exec_binprm, fs/exec.c), and the bytes of a
-script's first line (BINPRM_BUF_SIZE)."""
+"""Two limits of the kernel. The first is how deep scripts may interpret scripts (exec_binprm, fs/exec.c). The second is
+how many bytes of a script's first line are read (BINPRM_BUF_SIZE)."""
 
 
 def check_programs(plan: Plan) -> None:
@@ -87,7 +87,7 @@ def put_roots(plan: Plan, directory: Path) -> None:
 
 
 def keep_outputs(out: Path, run_dir: Path) -> None:
-    """Move the programs' output and files from the guest's `out/` into a run directory, if there are any.
+    """If the programs wrote output or files, move them from the guest's `out/` into a run directory.
 
     out: A directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
         `files/`.
@@ -109,7 +109,7 @@ def program_file(flow: Surroundings, command: str) -> Path | None:
     """Return the file that a command line runs, if it is on this machine. The result is None if there is no file, or if
     the file is visible only in the guest.
 
-    The search is the same as in the guest: in the directories of PATH, below the flow's root.
+    As in the guest, a program is searched for in the directories of PATH, below the flow's root.
     """
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INPUT = "stdin"
 """If there is no terminal, this file in the guest's `in/` is the standard input of the shell."""
 STORAGE_BYTES = 64 << 20
-"""The maximum size of the shell's files, as for a flow of kind program."""
+"""The maximum size of the files that the shell writes. A flow of kind program has the same limit."""
 
 # EPOCHREALTIME has six decimals (bash(1)). The agent sets LEOWARP_START_US to the value of EPOCHREALTIME at time 0 of
 # the run, in us.

@@ -37,10 +37,10 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     """Return the median capacity of the run. If there is a schedule, the median is the sampled result of a capacity
     test at the run's time of day.
 
-    With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
-    all hours, half of the tests are above the schedule's median. The worst and the best result of `_TESTS` tests are
-    the distribution's minimum and maximum. A cosine of the time of day shifts the normal deviate. Over a day, the shift
-    and the random part together have variance 1.
+    With a schedule, the median is drawn from a log-normal distribution that has different widths below and above its
+    median. Over all hours, half of the tests are above the schedule's median. The worst and the best result of `_TESTS`
+    tests are the distribution's minimum and maximum. A cosine of the time of day shifts the normal deviate. Over a day,
+    the shift and the random part together have variance 1.
 
     Let x be the normal deviate (random part plus shift), and e the value that one of `_TESTS` deviates exceeds:
 
@@ -84,10 +84,10 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
-    """Return the median capacity of each slot, bit/s, shape (n,). It is log-normal around the run's median, truncated
-    at two standard deviations.
+    """Return the median capacity of each slot, bit/s, shape (n,). The medians follow a log-normal distribution around
+    the run's median, truncated at two standard deviations.
 
-    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. The default is 0.2
+    Before truncation, the standard deviation of the logarithm is `access.capacity_spread_ratio`. The default is 0.2
     because the means of slots in LeoCC's trace have a standard deviation of 19 %.
     """
     deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
@@ -148,8 +148,8 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     """Return a Gauss-Markov process over time. Its values are the logarithms of a factor. Its correlation is exp(-t /
     wander_time).
 
-    A first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation at its steps, for any
-    step length. In LeoCC's trace, about half of the variance within a slot is uncorrelated after 100 ms. Scheduling
+    For any step length, a first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation
+    at its steps. In LeoCC's trace, about half of the variance within a slot is uncorrelated after 100 ms. Scheduling
     causes this half, so it is modelled as jitter instead.
     """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
@@ -166,8 +166,8 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return a factor that steps between three values: the times of the steps, and the values.
 
-    The values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`. Each lasts for an exponentially distributed
-    time with mean `modulation_time_ns`.
+    The values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`. The time between two steps is exponentially
+    distributed with mean `modulation_time_ns`.
 
     Returns t_ns: An int64 array of shape (n,). The first time is 0.
     Returns factor: A float64 array of shape (n,)

@@ -2,11 +2,10 @@
 """The delay and loss over time, as one table per direction: base delay, jitter, waiting for a frame, handovers and
 outages.
 
-Jitter is a function of time with steps of whole frames, not an independent random number per packet. In a FIFO, a
-packet with independent jitter would wait for the slowest packet ahead of it. With independent jitter, each packet of a
-busy flow would be delayed by the maximum of many jitter values. Even with steps, packets are bunched if the delay falls
-faster than time passes. They arrive together with the last packet before the fall. design/starlink-profile.md measures
-this additional delay.
+Jitter is a function of time with steps of whole frames, not an independent random number per packet. A packet in a FIFO
+waits for the packets ahead of it. With independent jitter, each packet of a busy flow would therefore be delayed by the
+maximum of many jitter values. Even with steps, the delay may fall faster than time passes. Packets sent during the fall
+then arrive together with the last packet before it. design/starlink-profile.md measures this additional delay.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
 """The shape (order) of the Erlang distribution of downlink jitter. In LeoCC's public trace, the delay minus the slot's
-minimum has a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3, the standard deviation is 1.3 ms. With an
-exponential distribution, it would be 2.2 ms."""
+minimum has a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3 and the same mean, the standard deviation
+is 1.3 ms. With an exponential distribution, it would be 2.2 ms."""
 
 
 def channel_rows(
@@ -70,8 +69,8 @@ def channel_rows(
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the start times of frames. Frame 0 begins with the run.
 
-    A frame of 1/750 s is not a whole number of ns. Each start is computed from the run's start and rounded separately,
-    so that errors do not accumulate. With 750 frames per second, frame 750 begins at exactly 1 s.
+    A frame of 1/750 s is not a whole number of ns. To keep rounding errors from adding up, each start is computed from
+    the start of the run, and rounded separately. With 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
@@ -82,10 +81,10 @@ def jitter_rows(
     """Return the times and values of the jitter, both in ns. The first time is 0.
 
     On the downlink, the number of frames of a step is geometrically distributed. The step's value has an Erlang
-    distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
-    to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. The length of each step is a whole number
-    of frames. With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both
-    directions.
+    distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, packets wait for a grant. A step lasts 0.5 to
+    1.5 times `jitter_up_step_ns`, and its value has the mean `jitter_up_ns`. The length of each step is a whole number
+    of frames. With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor. Both directions
+    use the same factor.
 
     slots_ns: The times at which the slots begin, int64 array of shape (n,).
     """
@@ -129,7 +128,8 @@ def jitter_rows(
 
 
 def up_step_frames(frames_each: float) -> tuple[int, int]:
-    """Return the shortest and longest step of the uplink's jitter, in frames, for the mean length `frames_each`."""
+    """Return the lengths in frames of the shortest and longest step of the uplink's jitter. The mean length of a step
+    is `frames_each`."""
     return math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each)
 
 
@@ -137,8 +137,8 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
     """Return the waiting time until the next frame, as times and values. The waiting time is always half a frame, or it
     follows a sawtooth in steps.
 
-    Returns: The int64 arrays of shape (m,). If `frame_steps` is 0, the only value is half the length of a frame (0.67
-        ms at 750 frames per second).
+    Returns: The int64 arrays of shape (m,). If `frame_steps` is 0, the waiting time is always half a frame (0.67 ms at
+        750 frames per second).
     """
     steps = access.frame_steps
     # By default, `frame_steps` is 0. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15
@@ -158,10 +158,10 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
     """Return the times and values of the additional delay of handovers. Each additional delay falls to 0 in equal
     steps, which last about a frame.
 
-    With ``access.handover = "hold"`` there is no additional delay. Times are ascending, because the scenario ensures
-    that a handover is shorter than a period.
+    With ``access.handover = "hold"`` there is no additional delay. The times are ascending, because the scenario only
+    accepts handovers that are shorter than a period.
 
-    Returns: The int64 arrays. The first row has the value 0 and precedes all other rows and the run.
+    Returns: The int64 arrays. The first row has the value 0. Its time is before the run and before all other rows.
     """
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
@@ -175,5 +175,5 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
 
 
 def _spikes_of(drawn: Drawn) -> list[int]:
-    """Return the additional delay of each slot's handover. The list is empty if handovers hold packets."""
+    """Return the additional delay of each slot's handover. If handovers hold packets instead, the list is empty."""
     return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

@@ -25,10 +25,11 @@ def outages_ns(
     """Return the beginnings and ends of the outages of a run, ascending and disjoint.
 
     The four parameters of outages were calibrated together. With the calibrated values, 1.5 % of the pings are lost at
-    one ping per second. A flood ping loses 15 pings in a row on average, 1.5 times per slot
+    one ping per second. A flood ping loses 15 pings in a row on average. This happens 1.5 times per slot
     (docs/guides/access-links.md).
 
-    slots: The slots, of which only the first beginning is used. Outages do not depend on the satellites.
+    slots: The slots. Only the time at which the first slot begins is used, because outages do not depend on the
+        satellites.
     seed: The ``run.seed``. The stream is `access.outages`.
     Returns: The times on the run's clock, int64 arrays of shape (k,). The first outage may begin before 0, and the last
         may end after the run.

@@ -14,7 +14,7 @@ from leowarp.scenario.schema import Access
 
 
 class PlannedAccess(PlannedMedium[Access]):
-    """An access link: hosts dish and server, with the routers terminal and gateway between them.
+    """An access link between the hosts dish and server. The routers terminal and gateway are between them.
 
     The routes are `AccessRoutes`, so routes and timeline use the same slots.
     """

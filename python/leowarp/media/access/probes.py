@@ -28,8 +28,8 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
     """Return the arrival time of each probe, and whether the probe was lost. A lost probe has the time at which it
     would have arrived.
 
-    t_ns: The sending times, ascending, int64 array of shape (n,). No probe arrives before the previous one, even if the
-        previous one is lost.
+    t_ns: The sending times, ascending, int64 array of shape (n,). A probe never arrives before the previous one, or
+        before a lost previous probe would have arrived.
     rng: The random numbers for loss ratios below 1.
     Returns arrives_ns: An int64 array of shape (n,)
     Returns lost: A bool array of shape (n,)

@@ -33,7 +33,7 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The random values of each slot, and the outages.
+    """The random values that were drawn for each slot, and the outages.
 
     handover_ns: The length of the handover at the slot's beginning, int64 array of shape (n,).
     spike_ns: The additional delay at the slot's beginning, int64 array of shape (n,). None means that handovers hold
@@ -66,8 +66,8 @@ class Profile:
     def slot_table(self) -> pa.Table:
         """Return one row per slot, with the columns `SLOT_COLUMNS`.
 
-        Returns: The rows in order of time. The timeline's metadata contains this table, so that a run directory has the
-            random values.
+        Returns: The rows in order of time. The table is in the timeline's metadata, so that a run directory contains
+            the random values of the run.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
@@ -100,8 +100,8 @@ class Profile:
     def outage_table(self) -> pa.Table:
         """Return one row per outage: `begin_ns`, `end_ns`.
 
-        The columns are `OUTAGE_COLUMNS`, ns on the run's clock. An outage that began before the run has a negative
-        `begin_ns`.
+        The columns are `OUTAGE_COLUMNS`, with times in ns on the run's clock. An outage that began before the run has a
+        negative `begin_ns`.
         """
         return pa.Table.from_arrays(
             [pa.array(self.drawn.outage_begin_ns), pa.array(self.drawn.outage_end_ns)],

@@ -29,13 +29,13 @@ class AccessRoutes(Routes):
 def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
     """Return the path of each slot in both directions. `path_id` counts slots from 0.
 
-    A path is station, satellite, station. The routers terminal and gateway exist only in the timeline. Both directions
-    of a path have the same base delay. Jitter, frames and queues are in the timeline.
+    A path leads from a station over a satellite to a station. The routers terminal and gateway exist only in the
+    timeline. Both directions of a path have the same base delay. Jitter, frames and queues are in the timeline.
 
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot (`slots_of`).
     access: The plan's medium.
     ephemeris: The ephemeris of the same plan, if it has a constellation.
-    Returns: The routes with two rows per update: dish to server, and server to dish. Each slot has one update.
+    Returns: The routes. Each slot has one update with two rows: dish to server, and server to dish.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)
@@ -109,7 +109,7 @@ def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
     """Return the number of route changes, and the minimum, the maximum and the time-weighted mean of the one-way base
     delay.
 
-    duration_ns: The length of the run. A base delay is weighted by its time within the run.
+    duration_ns: The length of the run. The weight of a base delay is the time for which it lasts within the run.
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """

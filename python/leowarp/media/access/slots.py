@@ -88,7 +88,8 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
 
 
 def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
-    """Return the times of the reconfigurations before the run's end, from the last one at or before time 0."""
+    """Return the times of the reconfigurations. The first one is the last reconfiguration at or before time 0, and all
+    are before the end of the run."""
     # The slot in which the run begins starts one period before the run's first reconfiguration.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, duration_ns // access.period_ns + 1, dtype=np.int64
@@ -115,7 +116,7 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """Return random base round trips in ns, with the quantiles `base_rtts`. Without quantiles, a slot's round trip is
-    uniform over all values that differ from the previous one by at least `base_step_min_ns`.
+    uniformly distributed over all values that differ by at least `base_step_min_ns` from the previous slot's.
 
     access: The section with `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms, from the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption).
@@ -204,8 +205,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     first one is chosen.
 
     visible: The numbers of the satellites among which the scheduler chooses, int array of shape (v,).
-    seen_deg: The elevation of each satellite in `visible`, from the terminal at the slot's beginning, float64 array of
-        shape (v,).
+    seen_deg: The elevation of each satellite in `visible`, as the terminal sees it when the slot begins, float64 array
+        of shape (v,).
     draw: A uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
         satellite is proportional to its elevation above the mask.
     """
@@ -217,8 +218,9 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
-    """Return the error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,)
-    gives one elevation per satellite. It is the lowest that either station sees at the begin or the end of the slot."""
+    """Return the error for a slot in which no satellite is visible to both terminal and gateway. `best_deg` of shape
+    (n,) gives one elevation per satellite. It is the lowest that either station sees at the begin or the end of the
+    slot."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile of a Starlink dish (`starlink`): the tables of both directions from parameters, slots and a seed.
+"""Computes the profile of a Starlink dish (`starlink`). The tables of both directions follow from parameters, slots and
+a seed.
 
 docs/guides/access-links.md explains the model and the source of each number.
 """
@@ -25,7 +26,7 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     seed: The ``run.seed``. Each component has its own random stream, named ``access.*``.
     Returns: The tables of both directions, with their random values.
 
-    The order of the components does not matter, because no two of them share a random stream (`streams.stream`).
+    Each component has its own random stream (`streams.stream`), so their order does not matter.
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of an access link: hosts dish and server, routers terminal and gateway, and one path per slot."""
+"""The timeline of an access link. It has the hosts dish and server, the routers terminal and gateway, and one path per
+slot."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """Return the profile's tables for the run.
 
     plan: The plan with the seed and the duration.
-    slots: The slots of the plan's routes. The timeline must use the same slots.
+    slots: The slots of the plan's routes. They must also be the slots of the timeline.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
@@ -64,7 +65,7 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
     """Add the access link between two nodes, with the queues and tables of a profile.
 
     events: The builder to which the link, its queues and its tables are added.
-    ends: The nodes of the link: the terminal's end, and the other end.
+    ends: The nodes of the link. The first is the node at the terminal, and the second is the other node.
     """
     terminal, gateway = ends
     events.link_up(0, terminal, gateway, _link(plan, access))
@@ -95,7 +96,8 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Add the queues, except a downlink queue of kind fifo, whose limit is part of the link."""
+    """Add the queues, except fifo queues with the limit of the downlink. The limit of such a queue is part of the
+    link."""
     plain = access.queue_discipline == "fifo"
     limits = (
         # The queues are deep by default, as the study observed and LeoReplayer's authors recommend. On the downlink,
@@ -125,7 +127,7 @@ def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
 
 
 def _forward(events: Events) -> None:
-    """Add the forwarding entries. They never change, because all slots use the same link."""
+    """Add the forwarding entries. The entries never change, because all slots use the same link."""
     row = (_DISH, _TERMINAL, _GATEWAY, _SERVER)
     for there in (row, row[::-1]):
         for node, next_hop in pairwise(there):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stations of a constellation with an access link (`[stations.access]`): their satellite in each slot.
 
-A dish consists of two nodes of the timeline. The dish's router is next to the host. Behind it is the station's own
-node, which has the ground links. The profile's access link connects the router to the station. The link's tables
-contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue. The
-delay of the ground link is the propagation delay to the slot's satellite, plus the fixed delay of the access network. A
-reconfiguration changes the ground link, while packets that wait for the radio stay in the access link's queue.
+A dish consists of two nodes of the timeline. The dish's router is next to the host. The station's own node is on the
+router's other side, and has the ground links. The profile's access link connects the router to the station. The link's
+tables contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue.
+The delay of the ground link is the propagation delay to the slot's satellite, plus the fixed delay of the access
+network. At a reconfiguration, the ground link changes. Packets that wait for the radio stay in the access link's queue.
 """
 
 from __future__ import annotations

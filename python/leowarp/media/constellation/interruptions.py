@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links that a path uses before they are available: ground links after a handover, and links whose lasers are being
-pointed.
+"""Finds links that a path uses before they are available. These are ground links after a handover, and links whose
+lasers are still being pointed.
 
 Each interruption is a time interval of one link, in both directions. With `lost`, a packet whose transmission begins in
 the interval is lost. With `buffered`, the link's capacity is 0 in the interval. Packets then wait in the link's queue,
-up to its limit. With `old` (only for ground links), nodes get the entries of the new path when both of its ground links
-are available. Until that time, packets take the old path.
+up to its limit. With `old` (only for ground links), packets take the old path until both ground links of the new path
+are available.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Interruption:
 
 
 class Interruptions:
-    """The interruptions of a run, grouped by what happens to packets.
+    """The interruptions of a run. There is one group for each way in which packets are treated.
 
     routes: The routes of the same plan.
     satellites: The number of satellites. Nodes with this number or a larger one are stations.
@@ -82,8 +82,8 @@ class Interruptions:
         """Add the events that start and end the loss in interruptions. Before this call, the caller must add the events
         of links, including those of the links' own losses.
 
-        kind_of: A function that returns the kind of a link from its larger node number. After an interruption, the loss
-            ratio of this kind applies again.
+        kind_of: A function that takes the larger node number of a link, and returns the kind of the link. After an
+            interruption, the loss ratio of this kind applies again.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
@@ -119,8 +119,8 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """Return an interruption for each ground link that paths use after a route update but not before it. Ground links
-    of dishes are left out."""
+    """At each route update, some ground links are new on the paths. Return an interruption for each of these links.
+    Ground links of dishes are left out."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:
         return []

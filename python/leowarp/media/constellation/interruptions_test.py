@@ -44,7 +44,8 @@ def links(path):
 
 
 def handovers(routes):
-    """Return (update, ground link) for every ground link that paths use after a route update but not before it."""
+    """Return (time of a route update, ground link) for every ground link that a path uses after this update, but not
+    before it."""
     found = []
     paths = [[routes.nodes[node] for node in now[0]] for now in routes.paths]
     for (before, now), t_ns in zip(pairwise(paths), routes.t_ns.tolist()[1:], strict=True):
@@ -216,8 +217,8 @@ def test_classes_of_equal_times_are_no_classes():
 
 
 def test_only_links_between_planes_are_new_over_18_planes_of_36():
-    """Check that no link within a plane is new without `terminals`. The distances within a plane do not change, so an
-    acquisition time for these links has no effect."""
+    """Without `terminals`, check that no link within a plane is ever new. The distances within a plane do not change,
+    so an acquisition time for these links has no effect."""
     lost = {"isl.acquiring": "lost"}
     both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
     assert 'acquisition = "0 s"' in one.to_toml()

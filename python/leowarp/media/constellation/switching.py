@@ -23,7 +23,7 @@ from leowarp.scenario.schema import Plan
 
 
 class Switching:
-    """The times at which nodes switch, by route update and pair."""
+    """The times at which nodes switch to their new routes, for each route update and pair."""
 
     def __init__(self, plan: Plan) -> None:
         self._routing, self._seed = plan.routing, plan.run.seed
@@ -54,11 +54,12 @@ class Switching:
         return [int(value) for value in after_ns]
 
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
-        """Reject entries that nodes would get only after the next change.
+        """Raise an error if a node would get its entry only after the next change.
 
         at_ns: The time of the update.
         after_ns: The delays from the method `after_ns`.
-        until_ns: The time of the next update, or of an earlier removal of links that the present update no longer uses.
+        until_ns: The time of the next update. If links that are no longer used are removed earlier, the time of their
+            removal.
         Raises ScenarioError if a node would get its entry at or after `until_ns`.
         """
         last_ns = max(after_ns, default=0)

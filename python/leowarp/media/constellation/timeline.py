@@ -4,15 +4,15 @@
 These rules say when a link exists. A link is created when a path first uses it. With ``instantiate = "all"``, it is
 created at the first route update at which the key `rule` includes it. Other keys say when a link ends:
 
-- ``drain``, ``source``: the link exists until the end of the run, so that packets in flight still arrive over the old
-  path. Nodes that are not on the new path keep their entries for the old path. The link's delay follows the satellites
-  while a path uses the link, and for one route interval after that. After that interval, the link contains no packets.
-  Its delay is constant until a path uses it again.
-- ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
+- ``drain``, ``source``: the link stays up until the end of the run, so that packets on the old path still arrive. Nodes
+  that are not on the new path keep their entries for the old path. The link's delay follows the satellites while a path
+  uses the link, and for one route interval after that. After that interval, the link contains no packets. Its delay is
+  constant until a path uses it again.
+- ``drop``: the link goes down at the first route update after which no path uses it. Packets on the link are lost.
 - ``neighbours = "arp"``: a link goes down 5 s after a path last used it. If a path uses the link later, it counts as
   new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
   link.
-- ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
+- ``leaving_links = "strict"``: a link goes down at the first delay update that finds it out of range.
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
   their delays before the first node switches. Until the last node has switched, packets may reach a node without an
   entry, or may loop.
@@ -21,9 +21,9 @@ created at the first route update at which the key `rule` includes it. Other key
   the second one.
 
 The delay of a link is set when a path begins to use the link, and at each delay update: at 0,
-``routing.link_interval``, and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate
-= "all"`` is costly. 648 satellites within 3000 km have some 6,000 links at a time, and each link is a pair of network
-interfaces in the guest.
+``routing.link_interval``, and so on. A link whose delay has not changed gets no event. The rule `range` with
+``instantiate = "all"`` is costly. For example, 648 satellites with a range of 3000 km have some 6,000 links at a time.
+Each link is a pair of network interfaces in the guest.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class _Builder:
         """Return the timeline with all events.
 
         Each route update is processed in this order: due removals of links, new links, delays, routes, links that go
-        down. Each step needs the states of links and the delays that the earlier steps leave. `Events` later sorts
-        events of the same instant.
+        down. Each step needs the link states and delays that result from the earlier steps. `Events` later sorts events
+        of the same instant.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()
@@ -143,8 +143,8 @@ class _Builder:
     def _build_nodes(self) -> None:
         """Add the nodes at time 0, the wires of hosts, and entries that never change. Also add the `path` events.
 
-        Without ``instantiate = "all"``, only satellites on some path are added, because each node is a network
-        namespace in the guest.
+        Each node is a network namespace in the guest. Without ``instantiate = "all"``, only satellites that are on a
+        path are therefore added.
         """
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
@@ -263,7 +263,7 @@ class _Builder:
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
-        """Add delay events for the links in `links` whose delay has changed."""
+        """Compute the delays of `links` at `t_ns`. Add an event for each link whose delay has changed."""
         if not len(links):
             return
         a, b = np.divmod(links, self._nodes)
@@ -278,7 +278,7 @@ class _Builder:
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """Raise netem's limits by the packets in flight at the longest delay of each link.
+        """Raise netem's limit on each link by the number of packets that are in flight at the link's longest delay.
 
         Limits are raised only if they count packets in flight (`LinkKind.limit_with_flying_pkts`).
         """
@@ -296,7 +296,7 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a flag per link, shape (m,). It says whether the delay was never set, or differs from `delay_ns`."""
+        """Return for each link whether its delay differs from `delay_ns`, or was never set. The shape is (m,)."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 

@@ -19,7 +19,7 @@ from leowarp.timeline import Replay, replayed
 from support.plans import S, plan, shell, star
 
 NARROW = Ground(max_ground_range_m=700e3)
-"""The ground range at which Madrid or Tokyo sometimes sees no satellite."""
+"""With this ground range, Madrid or Tokyo sometimes sees no satellite."""
 
 RANK = {"node": 0, "link": 1, "rate": 2, "delay": 3, "loss": 4, "route": 5, "path": 6}
 

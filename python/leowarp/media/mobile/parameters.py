@@ -110,6 +110,6 @@ def last_hop_of(mobile: Mobile) -> LastHop:
     delay of a packet without a retransmission.
 
     From the terminal to the satellite, the delay is `return_delay_ns`. From the satellite to the terminal, the delay is
-    `first_delay_ns`, and each retransmission adds to it.
+    `first_delay_ns` plus the time of retransmissions.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

@@ -17,7 +17,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
     """A mobile channel: hosts mobile and server, with the routers terminal, satellite and gateway between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Return routes over the constellation, in which the fading link replaces a ground link. Without a
+        """Return routes over the constellation. The fading link replaces one of the ground links. Without a
         constellation, there is one path per direction."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))

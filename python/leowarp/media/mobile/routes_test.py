@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes to a mobile terminal: the last satellite under each rule, and delays with the channel as last hop."""
+"""Tests the routes to a mobile terminal. The tests check which satellite is the last one under each rule, and the
+delays if the channel is the last hop."""
 
 import dataclasses
 import itertools

@@ -2,8 +2,8 @@
 """The timeline of a mobile channel: hosts mobile and server, and the routers terminal, satellite and gateway.
 
 The link from satellite to terminal fades. The terminal is a router between the fading link and the host. A host's
-capture records a packet when the host's own link begins to send it. If the host had the fading link, time in the link's
-queue would appear as time in the application.
+capture records a packet when the host's own link begins to send it. If the fading link were the host's own, a capture
+would not contain the time in the link's queue.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
 
     mobile: The plan's medium.
     ephemeris: The ephemeris of the same plan, if it has a constellation. With a constellation, the delay between
-        gateway and satellite follows the current path to its last satellite. This delay is computed at each route
-        update and each delay update.
+        gateway and satellite is the delay of the current path up to its last satellite. This delay is computed at each
+        route update and each delay update.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
     """
     realised = realisation_of(plan, mobile)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a mobile channel: its links, tables and delays, and how the keys affect the channel model."""
+"""Tests the timeline of a mobile channel, and how the scenario keys affect the channel model."""
 
 import itertools
 import json

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of metrics: the tables of a trace, and series, links and route changes derived from them."""
+"""The inputs of metrics: the tables of a trace, and the series, links and route changes that are derived from these
+tables."""

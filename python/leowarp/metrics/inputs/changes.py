@@ -2,8 +2,8 @@
 """The path delay over time, and the table of route changes. In the table of route changes, each row has the old and the
 new path, their queues, and the effects on flows.
 
-The delays are the delays in force on the links (the timeline's `delay` events and `channel` rows). If links are updated
-more often than routes, the delays in force differ from the delays of the route computation.
+The delays are those that the links have at the time (the timeline's `delay` events and `channel` rows). If links are
+updated more often than routes, they differ from the delays of the route computation.
 
 The route changes and their numbers come from the routes (`leowarp.routes.path_numbers`).
 """
@@ -26,12 +26,12 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 
 ATTRIBUTION_NS = 5_000_000_000
 """If a retransmission, loss or DSACK lies in the window after a change, it is attributed to the change. This is the
-default length of the window. The window ends at the next change at the latest. The default is well above the longest
-transient that `frederiksen2024` reports (a few seconds)."""
+default length of the window. If the next change comes earlier, the window ends there. The default is well above the
+longest transient that `frederiksen2024` reports (a few seconds)."""
 
 ARROW = " > "
-"""The separator between the nodes of a path in text. A space cannot be the separator, because a name may contain one
-("Cape Town")."""
+"""The separator between the nodes of a path in text. A space alone would not separate names, because a name may contain
+a space ("Cape Town")."""
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
@@ -145,8 +145,8 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Return the route changes from one station to another in chronological order, with the numbers of the routes
-    table.
+    """Return the route changes from one station to another in chronological order. They have the same numbers as in the
+    routes table.
 
     The first path of the run is not a change. It is also a change if the path is lost, and if there is a path again
     after a gap.
@@ -174,8 +174,8 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
-    """Return when the last node got its new route to a host of the pair. `t_ns` is this route update, and `until_ns` is
-    the next one. The result is `t_ns` if the update changed no node's route.
+    """Return the time at which the last node got its new route to one of the pair's hosts. `t_ns` is the time of this
+    route update, and `until_ns` is that of the next one. The result is `t_ns` if the update changed no node's route.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -192,8 +192,8 @@ def route_changes(
 ) -> pd.DataFrame:  # fmt: skip
     """Return one row per route change that affects data of a flow, with the columns of `CHANGE_COLUMNS`.
 
-    The packets of all flows between two stations are counted together in time windows, whatever the cause of a delay or
-    loss. `metrics/route_changes/causes.py` attributes each packet to a cause.
+    After each change, the packets of all flows between the two stations are counted in time windows. It does not matter
+    what delayed or lost them. `metrics/route_changes/causes.py` attributes each packet to a cause.
 
     tables: The run's tables. A column is null if the tables that it needs (packets, drops, sockets or queues) are
         missing.
@@ -289,7 +289,8 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Return the queues at the change on the links that only the old or only the new path uses.
+    """Return the queues at the time of the change. Only links count that are on the old path or on the new path, but
+    not on both.
 
     With the in-flight rule `drain`, packets on the new path may overtake packets that wait in queues of the old links.
     A packet can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
@@ -313,8 +314,8 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Return the queue of a direction at the last sample before an instant: its packets, and the time in ns to send
-    them."""
+    """Return the number of queued packets of a direction, and the time in ns to send them. Both are from the last
+    sample before `t_ns`."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
@@ -334,8 +335,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """The late packets, retransmissions and drops of some flows, to be counted in time windows. The packets are sorted
-    only once, because a run has about a hundred changes and millions of packets."""
+    """Counts the late packets, retransmissions and drops of some flows in time windows. The packets are sorted only
+    once, because a run has about a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -353,10 +354,10 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the counts from one instant (inclusive) to another (exclusive). A count is None if the run did not
-        record packets of this kind.
+        """Return the counts from one instant (inclusive) to another (exclusive). None means that the run did not record
+        what is counted.
 
-        A late packet counts when it arrives, a retransmission when it is sent, and a lost packet when it is dropped.
+        A late packet counts at its arrival, a retransmission when it is sent, and a lost packet when it is dropped.
         """
         row: dict[str, Any] = dict.fromkeys(
             ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
@@ -381,8 +382,8 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Return the increase of a cumulative column of `sockets` between two instants. Each value is the last sample at or
-    before its instant."""
+    """Return the increase of a cumulative column of `sockets` between two instants. The value at an instant is the last
+    sample at or before it."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A counter therefore has the value 0 in a sample that lacks it, and
     # before the socket's first sample.

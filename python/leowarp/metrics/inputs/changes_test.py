@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The changes between paths that share one link, as on a mobile terminal's paths over a constellation."""
+"""Tests of route changes between paths that share one link, as the paths of a mobile terminal over a constellation
+do."""
 
 import dataclasses
 import itertools
@@ -18,7 +19,7 @@ PATHS = {0: ("server", "s-0", "mobile"), 10: ("server", "s-0", "s-1", "mobile"),
 
 @pytest.fixture
 def over_a_constellation(tables):
-    """Return tables of a run whose path changes at 10 and 20 s, because events change the delay of one link."""
+    """Return tables of a run whose path changes at 10 and 20 s. The delay of one link changes too."""
     events = [
         {"t_ns": 0, "event": "route", "node": node, "destination": NODES[-1], "next_hop": after}
         for node, after in itertools.pairwise(NODES)

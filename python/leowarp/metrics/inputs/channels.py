@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables in a timeline that give the capacity, delay and loss of each link direction over time. The tables of the
-whole run are computed before it starts.
+"""The tables in a timeline that give the capacity, delay and loss of each link direction over time. They are computed
+for the whole run, before the run starts.
 
 Measured paths, access links and mobile channels have these tables (design/interfaces.md, section 13).
 """
@@ -15,14 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Pair = tuple[str, str]
-"""Two names in a fixed order: stations (source, destination), or nodes of a directed link (sender, receiver)."""
+"""Two names in a fixed order. For stations, it is (source, destination). For nodes of a directed link, it is (sender,
+receiver)."""
 Steps = tuple[np.ndarray, np.ndarray]
 """A step function: instants (int64, ns, sorted), and the value that holds from each instant on (float64)."""
 
 
 @dataclass(frozen=True)
 class Channels:
-    """The tables of directions (events `capacity` and `channel`), by (a, b), for packets from node a to node b.
+    """The tables from the events `capacity` and `channel`. The key (a, b) means the direction from node a to node b.
 
     capacity_bps: The rate. nan means no rate limit, 0 means that nothing is sent.
     delay_ns, loss_ratio: The values for packets whose transmission begins at or after each instant.

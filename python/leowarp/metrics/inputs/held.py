@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limit the memory that large tables of several runs use. The oldest tables are released, and read again when they are
-needed.
+"""Limit the memory for large tables of several runs. If the limit is exceeded, the oldest tables are released, and read
+again when they are needed.
 
-Without a limit on rows in memory, two runs of 5.9 million packets on one page would take twice the memory of one run.
+Without this limit, a page with two runs of 5.9 million packets each would take twice the memory of a page with one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _held: list[tuple[weakref.ref[Any], str, int]] = []
 def make_room(tables: Any, name: str, rows: int) -> None:
     """Release large tables of other runs before a large table is read, oldest first.
 
-    tables: The run's tables, with the method `release(name)`.
-    name, rows: The table that is about to be read.
+    tables: The run's tables. The object must have a method `release(name)`.
+    name, rows: The name of the table that is about to be read, and its number of rows.
     """
     if rows < FEW_ROWS:
         return

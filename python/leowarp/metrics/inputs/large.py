@@ -76,8 +76,8 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 class LargeTable:
     """The rows of a large table, with the interface of a data frame that metrics and figures use.
 
-    The values, types and indexes are the same as in the data frame of `trace.frames.data_frame`. Other attributes are
-    taken from the data frame of all columns.
+    The values, types and indexes are the same as in the data frame of `trace.frames.data_frame`. For other attributes,
+    the data frame with all columns is built and used.
     """
 
     def __init__(self, columns: _Columns, place: Place) -> None:
@@ -103,7 +103,7 @@ class LargeTable:
 
     @property
     def index(self) -> pd.Index:
-        """The numbers of the rows within the whole table."""
+        """The indexes that the selected rows have in the whole table."""
         place = self._place
         return pd.Index(place) if isinstance(place, np.ndarray) else pd.RangeIndex(place.start, place.stop)
 
@@ -145,7 +145,7 @@ class LargeTable:
 
 @dataclass(frozen=True)
 class _ByNumber:
-    """A selector of a large table's rows by their numbers."""
+    """An accessor that returns rows of a large table, given their numbers."""
 
     columns: _Columns
     place: Place

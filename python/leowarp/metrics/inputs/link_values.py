@@ -117,7 +117,7 @@ def hops(path: Sequence[str]) -> list[Pair]:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """Return the step function of a column for each direction (a, b), from the events of one kind."""
+    """Return a dict from a direction (a, b) to the step function of a column. The steps are the events of one kind."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)

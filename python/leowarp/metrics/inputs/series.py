@@ -12,15 +12,16 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Return the mean rate of a cumulative byte counter in each bin.
 
-    The counter is assumed to grow evenly between two samples. The rate of a bin is exact if both edges of the bin are
-    sample instants. All other rates are interpolated. The sum over all bins equals the growth of the counter from the
-    first edge to the last.
+    The counter is assumed to grow evenly between two samples. The rate of a bin is exact if there are samples at both
+    of its edges. All other rates are interpolated. Rate times length, summed over all bins, equals the growth of the
+    counter from the first edge to the last.
 
     t_ns: int64 array of shape (n,), strictly increasing. The sample instants.
     counter_bytes: array of shape (n,). The counter's values at `t_ns`.
     edges_ns: int64 array of shape (k + 1,). The bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
-    Raises TraceError if an edge is outside the samples. An extrapolated rate would look like a measurement.
+    Raises TraceError if an edge is outside the samples. Rates are not extrapolated, because they would look like
+    measurements.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -55,7 +56,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """Return how long each sample of a step function holds. The last sample holds until `end_ns`.
+    """Return the time for which each sample of a step function applies. The last sample applies until `end_ns`.
 
     The metrics use the holding time as a sample's weight.
 
@@ -67,8 +68,8 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
 
 
 def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float | None:
-    """Return the smallest value at which the cumulative weight reaches the share `q`. None means that the total weight
-    is 0.
+    """Return the smallest value at which the cumulative weight reaches the share `q`. The result is None if the total
+    weight is 0.
 
     Values are not interpolated, so the result is always a measured value.
 

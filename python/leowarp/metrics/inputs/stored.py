@@ -37,8 +37,8 @@ from leowarp.trace.frames import data_frame
 def read_tables(run_dir: str | Path) -> Tables:
     """Return all tables of a run directory.
 
-    run_dir: A run directory. Only the tables of the run are read. A directory without routes or timeline gives an empty
-        table of that name.
+    run_dir: A run directory. Only the tables of the run are read. If the directory has no routes or no timeline, the
+        table `routes` or `timeline` is empty.
     Raises TraceError if the directory is not a run, or if a table is damaged or lacks a needed column.
     """
     run_dir = Path(run_dir)

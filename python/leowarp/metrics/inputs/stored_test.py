@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reading of large tables by column and by flow, and their release for another run. The numbers stay the same."""
+"""The reading of large tables by column and by flow, and their release for another run. The tests check that the
+numbers stay the same."""
 
 import numpy as np
 import pandas as pd

@@ -2,8 +2,8 @@
 """Reads the tables of a run into data frames, from any source.
 
 Metrics depend only on the columns of `leowarp.trace.TABLES`, whichever program recorded the trace. A table that the
-trace lacks is an empty frame with the columns of `TABLES`. For the table `drops`, `Tables.has` is false if drops were
-not recorded, and true if drops were recorded but none occurred.
+trace lacks is an empty frame with the columns of `TABLES`. If drops were not recorded, `Tables.has` is false for the
+table `drops`. If they were recorded but none occurred, it is true.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
-"""The values of a packet's or bin's `direction` within its flow. Data go to the destination, and acknowledgements come
-back."""
+"""The values of the column `direction` of packets and bins. Data go to the flow's destination, and acknowledgements
+come back."""
 
 # `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones, so that runs of older versions
 # remain readable.
@@ -61,7 +61,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics need. A table of an older run may lack all other columns."""
+"""The columns of trace tables that metrics need. If the run is older, its tables may lack all other columns."""
 
 MANY_ROWS = 1 << 18
 """The maximum number of rows of a table that is read as a whole. A larger table is a `LargeTable`, which is read column
@@ -84,14 +84,15 @@ class Tables:
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: The tables
         `30-trace/*.parquet`. `leowarp.trace.TABLES` has their columns and units.
     routes, timeline: The tables `10-routes.parquet` and `20-timeline.parquet`, each only up to the end of the run. The
-        timeline lacks the rows of tables of directions, which are in `channels`.
-    channels: The tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
+        tables of directions are not in `timeline`, but in `channels`.
+    channels: The capacity, delay and loss tables that the timeline has for link directions, for the whole planned
+        duration.
     directions: tuple of (a, b, kind). The entry at index n describes direction n. Packets go from node `a` to node `b`
         over a link of this kind.
     hosts: The host name for each host number in `counters`.
     missing: frozenset of str. The tables that the run does not have.
-    virtual_ns: The end of the run on its own clock, as the guest reports it. None means an older run, which always
-        lasted as long as planned.
+    virtual_ns: The end of the run on its own clock, as the guest reports it. None means a run of an older leowarp,
+        which always lasted as long as planned.
     programs, connections: How each program ended, and the flows of the programs' connections. Flows of connections are
         numbered after the planned flows, as in `end.json` (design/interfaces.md, section 19). Both are empty for a run
         without programs.
@@ -222,7 +223,7 @@ class Tables:
 
     @cached_property
     def _selected(self) -> dict[str, dict[int, pd.DataFrame]]:
-        """The results of `of_flow`, by table and flow."""
+        """A dict from table and flow to the result of `of_flow`."""
         return {}
 
     @cached_property
@@ -232,7 +233,7 @@ class Tables:
 
     @cached_property
     def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
-        """The row indexes of `routes` for each ordered pair of stations, in the table's order."""
+        """A dict from ordered pair of stations to the row indexes in `routes`, in ascending order."""
         ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
         numbers, names = pd.factorize(np.concatenate(ends))
         sources, destinations = np.split(numbers, 2)
@@ -241,7 +242,7 @@ class Tables:
 
     @cached_property
     def rows_of_directions(self) -> dict[Any, np.ndarray]:
-        """The row indexes of `links` for each direction, in the table's order."""
+        """A dict from each direction to the indexes of its rows in `links`, in the order of the table."""
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
@@ -405,7 +406,7 @@ def floats(series: pd.Series) -> np.ndarray:
 def truths(series: pd.Series) -> np.ndarray:
     """Return a column of truth values as a bool array of shape (rows,). Missing values become False.
 
-    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission.
+    For example, `is_late` is missing if a packet never arrived, and `is_spurious` is missing for a first transmission.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
@@ -413,8 +414,8 @@ def truths(series: pd.Series) -> np.ndarray:
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
     """Return the rows as a frame with the types of `columns`. Missing text is None, and a missing number is pandas' NA.
 
-    rows: The values by column name. A value that a row lacks is missing in the result. Keys that are not in `columns`
-        are ignored.
+    rows: Dicts from column name to value. If a dict lacks a column, the value is missing in the result. Keys that are
+        not in `columns` are ignored.
     columns: mapping of str to (type, unit, meaning). Only pandas' types "Int64" and "Float64" may have missing values.
     Returns: DataFrame with exactly these columns. The order of the rows does not change.
     """

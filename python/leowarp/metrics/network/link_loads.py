@@ -2,12 +2,12 @@
 """The load of each link direction over time, its queue, and its drops.
 
 A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). The load over time is computed
-from the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the path that is
-in force at this time. If a link drops a packet, the links after it do not count the packet (table `drops`). A packet is
-counted too early by its travel time from its source to the link, about a tenth of a second. A packet in the queue of a
-full link is counted before its transmission, so a step may exceed the rate. Over a whole run, the sums equal the totals
-in `linktotals`, except for two kinds of packets. Packets sent shortly before a route change may take another path, and
-some packets belong to no flow.
+from the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the flow's path at
+this time. If a link drops a packet, the links after it do not count the packet (table `drops`). A packet is counted
+about a tenth of a second too early, because it takes this time to travel from its source to the link. A packet that
+waits in the queue of a full link is also counted too early, so a step may exceed the rate. Over a whole run, the sums
+equal the totals in `linktotals`, except for two kinds of packets. Packets sent shortly before a route change may take
+another path, and some packets belong to no flow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _ROWS_AT_ONCE = 1 << 18
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Return the load, longest queue and drops of each link direction, for each step with traffic, queued packets or
-    drops.
+    """Return the load, longest queue and drops of each link direction in each time step. Steps without traffic, queued
+    packets and drops are left out.
 
     flows: The flows of the plan and of programs' connections. The index of a flow is its number in the trace
         (`Run.observed_plan.flows`).
@@ -75,8 +75,8 @@ def link_loads(
 def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
-    """Return the bits sent over each direction in each step, by sending time. The links behind a drop do not count the
-    packet."""
+    """Return the bits sent over each direction in each step of time. A packet counts in the step in which it was sent.
+    A dropped packet is not counted on the links after the drop."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}

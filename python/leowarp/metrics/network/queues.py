@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queues, utilisation and drops of links.
 
-Each link has two directions with their own queue, rate and delay. The direction numbers are the numbers in the trace. A
-queue excludes the packet in transmission and packets in flight (design/leolink.md).
+Each link has two directions with their own queue, rate and delay. The direction numbers are the numbers in the trace.
+Packets in transmission or in flight are not part of a queue (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def path_queues(
     grid_ns: int64 array. The instants at which queues are evaluated, ascending.
     Yields in_force: bool array of the grid's shape. A value is True if the path with this link was in force at this
         instant.
-    Yields waiting_pkts: float array of the grid's shape. The number of packets queued at this link, at all instants of
-        the grid.
+    Yields waiting_pkts: float array of the grid's shape. The number of packets that wait in this link's queue at each
+        instant of `grid_ns`.
     """
     routes = pair_routes(tables, pair)
     # Each queue is evaluated on the grid only once, even if several paths share its link, or a path is in force several
@@ -133,7 +133,8 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
     """Return the number of dropped packets for each cause. `flow` and `direction` restrict which packets count. Causes
     without drops have 0.
 
-    flow: The flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
+    flow: The flow number. None means all packets, including packets that belong to no flow (resets, neighbour
+        discovery).
     direction: `DATA` or `ACK`.
     Returns: The number of packets for each word of `CAUSES`.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The utilisation, drops and longest queues of each satellite, over all its outgoing links together."""
+"""Computes the utilisation, drops and longest queues of each satellite, over all its outgoing links together."""
 
 from __future__ import annotations
 

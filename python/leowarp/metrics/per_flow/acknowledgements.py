@@ -3,9 +3,9 @@
 timeouts. The module also counts spurious retransmissions, and retransmissions sent after a timeout.
 
 An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts the
-same segments when it delays ACKs (RFC 5681, 4.2). The answered segment that arrived first waits longest. All numbers
-except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's counters
-at the sender's host. These counters give None if another TCP flow starts at the sender's host.
+same segments when it delays ACKs (RFC 5681, 4.2). Among the answered segments, the first to arrive waits longest. All
+numbers except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's
+counters at the sender's host. The values from these counters are None if another TCP flow starts at the sender's host.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def acknowledgement_scalars(
     it.
 
     is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
-    Returns: dict of scalar to int, float or None. Waits are in whole ns, and ratios are 0 or more. ACKs per segment may
-        exceed 1.
+    Returns: dict of scalar to int, float or None. Waiting times are in whole ns. Ratios are not negative. ACKs per
+        segment may exceed 1.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -58,8 +58,8 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
     """Return those ACKs of a flow that answer segments. The frame is empty if no ACK answers a segment, or if ACKs were
     not recorded.
 
-    Returns: DataFrame with `segments_pkts` (number of answered segments), `wait_ns` (waiting time of the first segment,
-        in steps of 0.1 ms), `acks_pkts` (number of ACKs with these two values).
+    Returns: DataFrame with `segments_pkts` (the number of answered segments), `wait_ns` (the waiting time of the first
+        answered segment, in steps of 0.1 ms), and `acks_pkts` (how many ACKs have these two values).
 
     Linux acknowledges every second segment, so most of its ACKs are in rows with `segments_pkts` = 2:
 
@@ -70,8 +70,8 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """Return the ACKs per segment, and the quantiles of the first segment's waiting time in ns. The result is empty if
-    no ACK answers a segment."""
+    """Return the number of ACKs per segment, and the quantiles of the waiting time in ns. It is the time that the first
+    segment waits for its ACK. The result is empty if no ACK answers a segment."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
     # A row represents many ACKs with equal values, so sums and quantiles are weighted by the number of ACKs.
     answered = float((segments * count).sum())
@@ -94,8 +94,8 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Slow start after
-    the timeout sends the other packets that the timer marks lost, and has its own counter (tcp_xmit_retransmit_queue,
-    net/ipv4/tcp_output.c). Retransmitted SYNs are not data and are subtracted.
+    the timeout sends the other packets that the timer marks as lost. Linux counts these packets separately
+    (tcp_xmit_retransmit_queue, net/ipv4/tcp_output.c). Retransmitted SYNs are not data and are subtracted.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):

@@ -49,7 +49,7 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
     """Return the scalars about the traffic of a program's UDP connection.
 
-    lived: The flow's `life(...)`, which lasts from its first packet to its last.
+    lived: The flow's `life(...)`. A connection lives from its first packet to its last.
     Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All scalars are None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traffic of programs' UDP connections, compared with the packets of the synthetic run."""
+"""Tests the traffic of programs' UDP connections against the packets of the synthetic run."""
 
 import dataclasses
 

@@ -26,7 +26,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 """The quantiles of delays in the summary. The keys are the words in the names of scalars."""
 
 DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
-"""The names of the results of `Delays.scalars`, without the prefix `rtt_` or `owd_`."""
+"""The names of the scalars that `Delays.scalars` returns, without the prefix `rtt_` or `owd_`."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Delays:
         return int(self.pkts.sum())
 
     def quantile_ns(self, q: float) -> int | None:
-        """Return the smallest delay, in ns, that a share `q` (0 to 1) of the packets does not exceed. None means no
-        packets."""
+        """Return the quantile `q` (0 to 1) of the delays, in ns. A share `q` of the packets has at most this delay.
+        None means no packets."""
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """Return an upper bound of the error of `quantile_ns(q)`, in ns. None means no packets."""
+        """Return the maximum error of `quantile_ns(q)`, in ns. None means that there are no packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
@@ -110,9 +110,9 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """Return the delays of all packets of a flow. None means that the run has no counts of delays, because it has no
     packet truth or an older version made it.
 
-    quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for TCP (see
-        `metrics/per_flow/round_trips.py`).
-    Returns: The distribution, which has no bins without arrivals or round trips (pings and UDP).
+    quantity: `DATA` or `ACK` for the one-way delays in this direction. `ROUND_TRIP` for the round trips of a TCP flow
+        (see `metrics/per_flow/round_trips.py`).
+    Returns: The distribution. It has no bins if there were no arrivals or round trips (pings and UDP).
     """
     if not tables.has("delays"):
         return None
@@ -144,7 +144,7 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """Return (minimum, maximum, sum) of the round trips in ns, for each flow that has round trips, from the table
+    """For each flow that has round trips, return their (minimum, maximum, sum) in ns. The values come from the table
     `flows`."""
     if not tables.has("flows"):
         return {}

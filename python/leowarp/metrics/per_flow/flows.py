@@ -23,12 +23,12 @@ the gap gives no RTT for data sent before the gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
-    """Return the smoothed RTT at each sample of the socket: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a
-    sample holds, and its weight in means and quantiles.
+    """Return the smoothed RTT at each sample of the socket: `t_ns, srtt_us, held_ns`. `held_ns` is the time from a
+    sample to the next one, or to `end_ns`. It is the weight of the sample in means and quantiles.
 
-    The value is `tcpi_rtt` of the sender's own filter (RFC 6298, section 2, with Linux's changes). TCP's filter lags
-    behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the unfiltered round
-    trips of single packets.
+    The value is `tcpi_rtt` of the sender's own filter (RFC 6298, section 2, with Linux's changes). The smoothed RTT
+    follows the path with a lag, and includes the time for which the receiver delays ACKs. `round_trips` gives the
+    unfiltered round trips of single packets.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
@@ -39,13 +39,14 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 
 
 def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float = np.inf) -> pd.DataFrame:
-    """Return the RTT of each stored data packet, up to the first ACK that covers it: `sent_ns, rtt_ns`.
+    """Return `sent_ns, rtt_ns` of each stored data packet. Its RTT ends when the first ACK that covers the packet
+    arrives.
 
     from_ns, until_ns: The time span in which the packets were sent.
 
     If a retransmission arrived, it is excluded, and so is the original that begins with the same byte (Karn's
-    algorithm, RFC 6298, section 3). Packets whose ACK was not stored are also excluded. An original is included if its
-    retransmission was lost or begins with another byte.
+    algorithm, RFC 6298, section 3). A packet is also excluded if its ACK is not in the stored table. An original is
+    included if its retransmission was lost or begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()
@@ -95,8 +96,8 @@ def flow_summary(
     is_only_sender: bool = True,
     is_only_receiver: bool = True,
 ) -> dict[str, Any]:
-    """Return the scalars of a flow, whose names do not change between versions. A value that the run did not record is
-    None.
+    """Return the scalars of a flow. A value that the run did not record is None. The scalars' names stay the same in
+    all versions of leowarp.
 
     lived: The flow's `life(...)`.
     is_only_sender: True if no other TCP flow starts at the source. The counters of the source host then belong to this
@@ -134,7 +135,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""The counters of the sender's socket from its start. The counters exist even in a run without packet truth."""
+"""The counters of the sender's socket from its start. They are also available in a run without packet truth."""
 
 
 _HOST_COUNTS = {
@@ -142,8 +143,8 @@ _HOST_COUNTS = {
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
     "sender_tail_loss_probes": ("TCPLossProbes",),
 }
-"""The kernel's counts per host: how often the sender marked packets lost, undid a window reduction, and sent a tail
-loss probe (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
+"""The kernel's counters of a host that are summed for each scalar. A tail loss probe is sent by tcp_send_loss_probe
+(net/ipv4/tcp_output.c; RFC 8985, section 7).
 
 Recoveries with and without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c). The kernel counts
 undone window reductions separately for each method of detection (tcp_try_undo_recovery and others,
@@ -154,7 +155,8 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     """Return the counts of the sender's host over the whole run. Counts that were not recorded are None.
 
     source: The station that sends the flow's data.
-    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of the counters of its key.
+    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of the counters that `_HOST_COUNTS` lists for
+        the key.
     """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}
@@ -173,7 +175,8 @@ def received_ce_pkts(tables: Tables) -> int | None:
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """Return the last value of each counter of a station's host, by name (for example `TcpExt.TCPTimeouts`).
+    """Return a dict from the name of each counter of a station's host (for example `TcpExt.TCPTimeouts`) to its last
+    value.
 
     The names are the same as in /proc/net/netstat and /proc/net/snmp. The result is empty if the trace lacks the host
     or its counters.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The goodput of flows: payload over time, over a flow's life or in bins. All goodputs of a run are computed here.
 
-A flow lives from its first SYN or datagram until it is complete, is stopped, or the run ends. A flow with a size is
-complete when its last payload byte has arrived. A connection of a program lives until its last packet. A mean goodput
-over another time than the flow's life is misleading. For example, a short flow may seem faster than its link if it is
-measured only from its first socket sample on.
+A flow lives from its first SYN or datagram until it is complete, until it is stopped, or until the run ends. A flow
+with a size is complete when its last payload byte has arrived. A connection of a program lives until its last packet. A
+mean goodput over another time than the flow's life is misleading. For example, if a short flow is measured only from
+its first socket sample on, it may seem faster than its link.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three definitions of goodput. The goodputs of a flow differ around route changes, so every number names its
-definition."""
+"""The three definitions of goodput. Around route changes, the three goodputs of a flow differ, so the name of each
+number states its definition."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
@@ -37,8 +37,8 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     """Return the cumulative bytes of a flow at each of its socket samples, as `series` defines them (`GOODPUT_SERIES`).
 
     Returns t_ns: int64 array of shape (n,). The instants of the samples that have the counter.
-    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the value may decrease, because a SACKed
-        incomplete segment counts as a full segment.
+    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the values may decrease, because every
+        SACKed segment counts as full, even an incomplete one.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
@@ -77,9 +77,9 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """The lifetime of a flow on the run's clock, and its payload.
 
-    start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). Both are equal if the flow
-        had not begun when the run ended.
-    payload_bytes: The total payload of the flow if all of it arrived during its life. Complete flows and connections
+    start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). `start_ns` equals `stop_ns`
+        if the run ended before the flow began.
+    payload_bytes: The flow's total payload, if all of it arrived while the flow lived. Complete flows and connections
         that ended before the run's end have this value. None means that the flow was cut off. In this case, its payload
         is read from counters.
     """
@@ -134,7 +134,8 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 
 
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
-    """Return the payload of a TCP flow at the end of its life. None means that the flow's sockets were not sampled.
+    """Return the payload in bytes that a TCP flow transferred during its life. None means that the flow's sockets were
+    not sampled.
 
     If all payload arrived during the flow's life, the result is exact and does not depend on `series`. For a flow that
     was cut off, the result is the counter at the last sample of its life. The last sample is taken when the flow stops.
@@ -151,7 +152,7 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
 
 @dataclass(frozen=True)
 class Arrived:
-    """The packets in one direction of a flow that arrived during its life, including retransmissions."""
+    """The packets in one direction of a flow that arrived during the flow's life. Retransmissions are included."""
 
     payload_bytes: float
     pkts: float

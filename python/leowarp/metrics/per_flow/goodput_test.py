@@ -18,8 +18,8 @@ END_NS = S
 
 
 def transfers(stations=("A", "B", "C"), most=4, least=1):
-    """Return a strategy for transfers between stations. Some transfers are too large for the run, stop early, or lose
-    packets."""
+    """Return a strategy for transfers between stations. Some transfers are too large to complete during the run, stop
+    early, or lose packets."""
     ends = st.permutations(stations).map(lambda order: order[:2])
     size = st.one_of(st.none(), st.integers(1, 40 * PAYLOAD_BYTES), st.just(10_000_000))
     one = st.builds(

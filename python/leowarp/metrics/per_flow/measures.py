@@ -2,7 +2,8 @@
 """The measurements that programs report (transactions, page loads, segmented video, paced frames), as scalars of their
 flow.
 
-Times are relative to the `start_ns` of each measurement. Without reports of a kind, the scalars of this kind are null.
+Times are relative to the `start_ns` of each measurement. If the programs reported no measurement of a kind, the scalars
+of this kind are null.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     """Return the lengths of the freezes of a video in ns, in their order.
 
     A freeze is an interval between two rendered frames that is at least three times the mean, and at least 150 ms
-    longer than the mean. The mean covers the last 30 intervals, including the interval in question. Freezes are found
-    only after 5 intervals.
+    longer than the mean. The mean is over the last 30 intervals, including the interval itself. Freezes are found only
+    after 5 intervals.
 
     rendered_ns: int array of shape (n,). The rendering times of the frames, increasing.
 

@@ -56,7 +56,7 @@ FLOWS, STATIONS, RATE_BPS, END_NS = 1000, 12, 20_000_000, 12 * S
 
 @pytest.fixture(scope="module")
 def crowd():
-    """Return 1,000 short flows between twelve stations. The end of the run cuts some of them off."""
+    """Return 1,000 short flows between twelve stations. Some flows are not complete when the run ends."""
     rng = np.random.default_rng(7)
     names = [f"S{place}" for place in range(STATIONS)]
     transfers = []

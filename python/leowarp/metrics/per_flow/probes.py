@@ -74,8 +74,8 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Return whether each time is at most `within_ns` before or after an instant (sorted): bool array of the shape of
-    `t_ns`.
+    """Return whether each time is at most `within_ns` away from one of the instants. The instants are sorted, and the
+    bool array has the shape of `t_ns`.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
@@ -118,7 +118,8 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if no value determines it.
+    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if there are no values from
+    which it can be computed.
 
     probed: The probes. None means that they were not recorded.
     changes_ns: int64 array, sorted. The route changes in either direction.
@@ -157,13 +158,13 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
 
 def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
-    """Return the results of the probes in each slot between two route changes, with the columns of `SLOT_COLUMNS`.
+    """Return the results of the probes in each slot between two route changes. The columns are `SLOT_COLUMNS`.
 
     probed: The probes with round-trip times.
     changes_ns: int64 array, sorted. The instants of the changes. The times before the first change and after the last
         change are slots too.
-    guard_ns: The guard time after the change that begins a slot, and before the change that ends it. Probes in a guard
-        time are counted, but excluded from all other results.
+    guard_ns: The length of the guard time at both ends of a slot, after one change and before the next. Probes in a
+        guard time are counted, but all other results are computed without them.
     Returns: DataFrame in chronological order, with one row per slot in which something was sent. Round-trip times are
         nan if no probe outside the guard times was answered.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of probes with known results: differences, runs of consecutive losses, probes near a change, slots."""
+"""The scalars of probes with known results: differences of delays, bursts of lost probes, probes near a route change,
+and slots."""
 
 import numpy as np
 import pandas as pd

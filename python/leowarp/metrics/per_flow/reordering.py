@@ -3,8 +3,8 @@
 the whole run, over windows of sending time, and around each change of the path.
 
 A scope is the run, a window or a change. Its sequence is separate, and starts with the first packet sent in the scope.
-All windows together may have fewer late packets than the run. A packet that is overtaken by a packet of the next window
-is late in neither window.
+All windows together may have fewer late packets than the run. For example, if a packet of the next window overtakes a
+packet, the overtaken packet is late in neither window.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
 SCOPES = tuple(schema.SCOPES.values())
-"""The scopes of a sequence, by their number in the tables `reordering` and `densities`."""
+"""The scopes of a sequence. The index of a scope is its number in the tables `reordering` and `densities`."""
 
 DENSITIES = tuple(schema.DENSITY_KINDS.values())
-"""The kinds of histogram, by their number in the table `densities`."""
+"""The kinds of histogram. The index of a kind is its number in the table `densities`."""
 
 SCALARS = {
     "reordered_ratio": "reordered_ratio",
@@ -88,7 +88,7 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 def densities_of_scope(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], scope: str
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each kind of histogram of a scope, with its rows of `densities`.
+    """Yield the kinds of histograms that a scope has, each with its rows of the table `densities`.
 
     The rows come in parts, because a run of 2,000 flows has 6 million rows.
 
@@ -108,8 +108,8 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def _parts(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each part of a table. A part has about `_ROWS_AT_ONCE` rows, and rows with equal keys
-    stay together. If equal keys are not consecutive, the whole table is one part."""
+    """Yield the start and end of each part of a table. A part has about `_ROWS_AT_ONCE` rows, and all rows with equal
+    keys are in the same part. If equal keys are not consecutive, the whole table is one part."""
     rows = len(keys[0])
     is_start = np.zeros(rows, dtype=bool)
     is_start[:1] = True
@@ -148,7 +148,8 @@ def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFra
 
 
 def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", number: int = 0) -> pd.DataFrame:
-    """Return one histogram of `densities(...)`: `index, pkts, share_ratio`, sorted by index, without empty bars.
+    """Return one histogram from the result of `densities(...)`. The columns are `index, pkts, share_ratio`. Rows are
+    sorted by index, and empty bars are left out.
 
     bars: The result of `densities(...)`.
     kind: {"density", "buffer_density", "n_reordering", "extent"}
@@ -162,7 +163,8 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
-    """Check that a scope and a kind of histogram exist. An empty result would look as if nothing had been measured.
+    """Check that a scope and a kind of histogram exist. With an unknown name, the result would be empty, as if nothing
+    had been measured.
 
     Raises ScenarioError if one does not exist. The message lists the existing names.
     """

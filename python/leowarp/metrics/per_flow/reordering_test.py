@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reordering of the synthetic run, computed by hand, and of the worked examples of the RFCs."""
+"""Tests the reordering of the synthetic run against values computed by hand. Also tests the worked examples of the
+RFCs."""
 
 import dataclasses
 import math

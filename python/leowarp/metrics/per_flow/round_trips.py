@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
+"""The round-trip times of a flow's packets. They are computed from packet truth, not from the sender's RTT filter.
 
 The round trip of a data packet that arrived is the packet's own delay plus the delay of its answer. Retransmissions
 have round trips, too. The answer is the first packet that was sent back after the arrival and was not lost. A round
@@ -116,7 +116,7 @@ class _Way:
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
         """Return the mean delay for each instant. It is taken from the first bin with arrivals that ends after the
-        instant. Without a later bin, the last bin with arrivals is used."""
+        instant. If there is no such bin, the last bin with arrivals is used."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of what route changes do to flows: causes of losses, recovery, handovers."""
+"""The metrics of the effects of route changes on flows: causes of losses, recovery, handovers."""

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The late, lost and retransmitted packets by the route change that caused the effect, from packet truth.
+"""Determines from packet truth which route change made a packet late, or caused its loss or retransmission.
 
-Every effect (late packet, loss or retransmission) has at most one route change as its cause. All other effects count
-under "no change". The rules for data packets are:
+Every effect (late packet, loss or retransmission) has at most one route change as its cause. Effects without such a
+cause count under "no change". The rules for data packets are:
 
 late
-    If links keep their order, a packet can be overtaken only where two paths meet. A route change was then under way
-    while the packet was in flight. The packet was sent before all nodes had switched, and arrived after the change
-    began. If only one change was under way, that change is the cause. If several were under way, the cause is the
-    change from the packet's path to the path of the first packet that overtook it. This rule requires that a single
-    change replaced one of the two paths by the other. The overtaking packet must be stored. On a link with jitter or
-    without order, packets overtake each other on the same path. On such a link, only the rule of two paths applies.
+    If links keep their order, a packet can be overtaken only where two paths meet. A route change must then have been
+    under way while the packet was in flight. This means that the packet was sent before all nodes had switched, and
+    arrived after the change began. If only one change was under way, that change is the cause. If several were under
+    way, the cause is the change from the packet's path to the path of the first packet that overtook it. This rule
+    requires that a single change replaced one of the two paths by the other. The overtaking packet must be stored. On a
+    link with jitter or without order, packets overtake each other on the same path. On such a link, only the rule of
+    two paths applies.
 lost
-    If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The link that
-    went down must be on the old path of this change, but not on its new path. If the drop cause is `no_route`, the
-    cause is the change that took the path away before the packet was sent. For every other packet with `no_route`, the
-    cause is the only change within 2 s after its sending. If there is none or more than one, the cause is the last
-    change before the sending. This change must still have been incomplete at that time. Losses at a full queue, random
-    losses of a link, and losses without a known cause count under "no change".
+    If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The old path
+    of this route change must contain the link that went down, and the new path must not. If the drop cause is
+    `no_route`, the cause is the change that removed the path before the packet was sent. For every other packet with
+    `no_route`, the cause is the only change within 2 s after its sending. If there is none or more than one, the cause
+    is the last change before the sending. This change must still have been incomplete at that time. Losses at a full
+    queue, random losses of a link, and losses without a known cause count under "no change".
 needed retransmission
-    The cause is the route change because of which the first transmission of the same bytes was lost.
+    The cause is the route change that made the network lose the first transmission of the same bytes.
 spurious retransmission
     The cause is the change that made the first transmission of the same bytes late.
 
@@ -52,7 +53,7 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     """Return the packets that each route change affected, one row per flow and change, with the columns of
     `CAUSE_COLUMNS`. In addition, each flow has one row for the effects that no change caused.
 
-    The sum of each column is the flow's total. The frame is empty if packets were not recorded.
+    In each column, the rows of a flow add up to the flow's total. The frame is empty if packets were not recorded.
 
     tables: The tables, including `packets`, `bins`, `drops`, routes and timeline.
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
@@ -75,7 +76,8 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """Return each flow's lost packets by cause, and its packets that route changes affected, as scalars of the summary.
+    """Return scalars of the summary for each flow. The scalars count the lost packets of each cause, and the packets
+    that route changes affected.
 
     caused: The result of `causes(...)` for the run.
     Returns: dict of flow to dict of name to packets. The dict omits flows without recorded packets. Their values are in
@@ -90,8 +92,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """For each column, return the number of packets that each route change caused. The last entry counts packets
-    without a change as their cause.
+    """Count the packets in each column, separately for each route change that caused the effect. The last entry counts
+    effects that no change caused.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
@@ -145,8 +147,8 @@ def _of_late(
     times: The `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
     late: The rows of `times` that are late packets, in the same order.
     instants: int64 array, sorted. The instants in ns at which the changes began.
-    settled: int64 array, sorted. The instants in ns at which the last node switched, one per change. The array equals
-        `instants` if all nodes switch at once.
+    settled: int64 array, sorted. For each route change, the instant in ns at which the last node switched. The array
+        equals `instants` if all nodes switch at once.
     reorders: True if packets may overtake each other on a single link of the path. A packet can be late without a route
         change if packets overtake each other on a link. In this case, a route change during the packet's flight does
         not prove that it made the packet late.
@@ -203,7 +205,8 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Return the change that caused each packet's loss. NONE means that no rule in the module's docstring finds one.
+    """Return the change that caused each packet's loss. NONE means that the rules in the module's docstring find no
+    change.
 
     lost: The rows of the flow's lost data packets, sorted by `sent_ns`.
     instants: int64 array, sorted. The instants of the changes in ns.
@@ -246,8 +249,8 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
     """Return, for each packet that was lost when a link went down, the time of its drop in ns. The float64 array of
     shape (len(lost),) has nan if a time is not found.
 
-    The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. The rows of
-    both tables are matched by direction and first byte. Several packets may begin with the same byte, because of
+    The table `packets` has the link that dropped a packet. The time of the drop is only in the table `drops`. The rows
+    of both tables are matched by direction and first byte. Several packets may begin with the same byte, because of
     retransmissions. The n-th lost one of them is then matched with the n-th one in `drops`.
     """
     drops = tables.of_flow("drops", flow)
@@ -267,8 +270,8 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     again, candidates: bool arrays of shape (len(data),). `again` marks the retransmissions whose cause is wanted.
         `candidates` marks the first transmissions whose bytes they may repeat.
     by: int array of shape (len(data),). The route change that affected each candidate.
-    Returns: int array of shape (again.sum(),). NONE means that no candidate overlaps, or that several overlap and have
-        different changes.
+    Returns: int array of shape (again.sum(),). The change that caused each retransmission. NONE means that no candidate
+        overlaps, or that the overlapping candidates have different changes.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
@@ -297,7 +300,8 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""The columns of the table of causes, each with the summary's name for its sum over all changes."""
+"""A dict from columns of the table of causes to scalars of the summary. The scalar is the column's sum over all
+changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
 """The columns of the table of causes whose sums are scalars. The sum over all rows of a flow is the scalar with the

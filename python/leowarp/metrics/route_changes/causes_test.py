@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the cause of each effect. Single packets test one rule each. In the synthetic run, the counts of all causes
-must add up to the totals."""
+"""Tests the cause of each effect. Most tests use a few packets and check one rule each. In the synthetic run, the
+counts of all causes must add up to the totals."""
 
 import dataclasses
 

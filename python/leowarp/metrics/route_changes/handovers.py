@@ -19,8 +19,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""The minimum number of probes in the second before a change and in the second after it. Changes with fewer probes are
-not evaluated. Five probes per second need an interval of at most 200 ms."""
+"""A change is evaluated only if each of the two seconds before and after it has at least this many probes. Five probes
+per second need an interval of at most 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
@@ -30,7 +30,7 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
     losses were not recorded.
 
     changes_ns: int64 array, sorted. The changes of the flow's path in either direction.
-    Returns: `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
+    Returns: `lost_near_changes_pkts`, and one `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
     """
     names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
     if not tables.knows_drops:
@@ -63,7 +63,8 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
 
 
 def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Return `changes_with_loss` for the lost data packets of a flow, except losses at a full queue."""
+    """Return `changes_with_loss` for the lost data packets of a flow. Packets that a full queue dropped are left
+    out."""
     if not tables.knows_drops:
         return changes_with_loss(np.zeros(0), ())
     t_ns, cause = _losses(tables, flow)
@@ -110,8 +111,9 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Return quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). If a
-    quantity is unknown for a change, the change is left out of the quantiles of this quantity.
+    """Return quantiles over the changes of a flow's path: of the time to recover, and of the depth of the fall
+    (`scalars.of_flows.RECOVERY`). If a quantity is unknown for a change, the change is left out of the quantiles of
+    this quantity.
 
     A change after which the flow did not recover within the window counts as longer than any other change. A quantile
     that falls on a change without recovery is None.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The effect of each route change on each flow: the fall of its goodput, and the time to recover.
+"""Computes how far each flow's goodput falls after each route change, and how long the goodput takes to recover.
 
-An effect is attributed to a change only because it follows the change, and may have another cause. In contrast,
+An effect is attributed to a change only because it follows the change. It may have another cause. In contrast,
 `metrics/route_changes/causes.py` finds proven effects of a change, packet by packet.
 """
 
@@ -22,19 +22,19 @@ from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
 _QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
-"""The values of `ca_state` for a sender that is repairing losses."""
+"""The values of `ca_state` while a sender repairs losses."""
 
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """The thresholds and times that define when a flow has recovered from a route change. The columns of the recovery
-    table quote the defaults of this class.
+    """The thresholds and times that define when a flow has recovered from a route change. The descriptions of the
+    recovery table's columns contain the defaults of this class.
 
     Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of `frederiksen2024` show transients
-    from some hundred milliseconds to about two seconds. With a `within_ns` of 10 s, overflows of CUBIC's queue in a run
-    of 200 s counted as effects of changes.
+    from some hundred milliseconds to about two seconds. When `within_ns` was 10 s, queue overflows in a CUBIC run of
+    200 s were counted as effects of route changes.
 
-    before_ns: The length of the time just before a change in which the mean rate is measured.
+    before_ns: The mean rate is measured over this time just before a change.
     share_ratio: A flow has recovered if `bins` bins in a row reach this share of its mean rate before the change.
     bins: The number of successive bins for a recovery.
     bin_ns: The length of a bin.
@@ -53,13 +53,12 @@ class RecoveryRule:
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
-    """Return the first bin below the threshold, and the first later bin that begins `bins` bins at or above the
-    threshold.
+    """Return the first bin below the threshold, and the first bin of the recovery after it.
 
     rate_bps: array of shape (n,). The rate in each bin, beginning at the change.
     before_bps: The mean rate before the change.
     share_ratio: The threshold divided by `before_bps`.
-    bins: The number of successive bins that counts as recovered.
+    bins: The recovery begins with this number of successive bins at or above the threshold.
     Returns: The indexes of the bin in which the rate fell and of the bin in which it recovered. (None, None) means that
         the rate never fell. (k, None) means that it fell in bin k and did not recover.
 
@@ -148,9 +147,9 @@ class _Life:
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
         """Return the depth of the fall of goodput, and the time until the recovery.
 
-        t_ns, until_ns: The change, and the end of its window.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None unless there are samples from `before_ns`
-            before the change to one bin after it.
+        t_ns, until_ns: The time of the route change, and the end of the window after it.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None if the samples do not cover the time from
+            `before_ns` before the change to one bin after it.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
@@ -184,7 +183,8 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the sender's window, smoothed RTT and state, from the samples after `t_ns` and up to `until_ns`."""
+        """Return the window, smoothed RTT and state of the sender. They are computed from the samples after `t_ns`, up
+        to and including `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -221,7 +221,8 @@ class _Life:
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the number of data packets dropped within the window, and near the change. None means not recorded."""
+        """Return how many data packets were dropped within the time window, and how many near the change. None means
+        not recorded."""
         if not self._knows_drops:
             return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
@@ -234,7 +235,7 @@ class _Life:
         """Return two one-way delays in ns: the mean before the route change, and the largest of the data sent in the
         second after it.
 
-        The delays come from packet truth in bins of 50 ms, which count packets at their sending time. The mean uses
+        The delays come from packet truth, in bins of 50 ms. A packet is in the bin of its sending time. The mean uses
         only bins that ended before the change.
         """
         # The bin that contains the change is counted as after the change.

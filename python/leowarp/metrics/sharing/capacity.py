@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The capacity of a pair's path over time. A link may have a constant rate, rate events or a capacity table.
 
-The capacity is the rate of the slowest link alone, which delay, loss and other flows do not reduce.
+The capacity is the rate of the slowest link. Delay, loss and other flows do not reduce it.
 """
 
 from __future__ import annotations
@@ -64,12 +64,13 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Return the mean rate of the slowest link from `start_ns` to `end_ns`, in bit/s, weighted by time. The rate is 0
-    while there is no path.
+    """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s. The mean is weighted by
+    time. The rate is 0 while there is no path.
 
     For the time between two route changes, the slowest link is the one with the smallest mean rate on the path.
 
-    Returns: The mean. None means an empty time, no routes, or a path without rate limit for a part of the time.
+    Returns: The mean. None means that the time span is empty, that there are no routes, or that the path had no rate
+        limit for a part of the time.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -111,7 +112,7 @@ def below_capacity_ratio(
     path.
 
     Only complete seconds of the run's clock count. Each second must lie within the flow's life, and end no later than
-    the flow's last sample. The capacity of a second is the mean rate of the slowest link of the path in force. If the
+    the flow's last sample. The capacity in a second is the mean rate of the slowest link on the current path. If the
     path changes during a second, the mean weights each path by the time it was in force. Seconds in which the capacity
     is 0 are left out. The result is None if no link has a rate limit, or if no complete second was sampled.
     """
@@ -169,8 +170,8 @@ def capacity_scalars(
 def payload_ratio(
     tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES, ip_header_bytes: int = IPV4_HEADER_BYTES
 ) -> float:
-    """Return the payload of a full segment as a share of the bytes that a link counts for it. With timestamps and an
-    overhead of 14 bytes, 1448 of 1514 bytes are payload.
+    """Return the payload of a full segment, divided by the bytes that a link counts for the segment. With timestamps
+    and an overhead of 14 bytes, 1448 of 1514 bytes are payload.
 
     The segment size is the largest in the sender's socket samples (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
@@ -195,7 +196,8 @@ def overhead_bytes(tables: Tables, pair: Pair) -> int:
     """Return how many bytes per packet the links of a pair's first path add to the IP length. The default is 14 if the
     timeline gives no number.
 
-    If links differ, the largest number is used. The payload's share may be too low, but never too high.
+    If links differ, the largest number is used. The computed share of payload may therefore be too low, but never too
+    high.
     """
     told = tables.link_overheads_bytes
     # The links of one path are enough, because all links of a medium have the same overhead.

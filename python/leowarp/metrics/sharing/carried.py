@@ -2,10 +2,10 @@
 """Check that no flow delivers more during its life than its last link with a rate limit carried. If a flow delivers
 more, the run is invalid, and `check_carried` raises an error.
 
-Each packet that arrives has passed the last link with a rate limit after the flow began. The payload with its headers
+If a packet arrives, it has passed the last link with a rate limit during the flow's life. The payload with its headers
 has two upper limits during the flow's life. The first limit is the data that the link can carry at its rate. The second
 is the data that the link counted. The check covers the whole life of a flow. In a short window, a flow may deliver
-more, because waiting data count when a missing packet arrives.
+more, because data that waited for a missing packet count when this packet arrives.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
 
 _HEADER_BYTES = {"tcp": 20}
 _OTHER_HEADER_BYTES = 8
-"""The minimum bytes that a packet adds to its payload and IP header: 20 for TCP without options, 8 for UDP and ICMP
-echo."""
+"""The smallest header behind the IP header, in bytes: 20 for TCP without options, and 8 for UDP and ICMP echo."""
 
 _ROUNDING_NS = 1
 """The tolerance per packet. Queueing disciplines send packets at whole nanoseconds, and netem rounds the transmission
@@ -70,8 +69,8 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """The data that a flow delivered during its life: payload, fewest possible packets, and shortest headers of a
-    packet."""
+    """The data that a flow delivered during its life. They are the payload, the smallest possible number of packets,
+    and the smallest possible headers of a packet."""
 
     payload_bytes: float
     pkts: float
@@ -83,8 +82,8 @@ class _Load:
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """Return the data that a flow delivered. None means an unknown amount, or a program flow, whose connections are
-    separate flows."""
+    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program. A
+    program's connections are flows of their own."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -159,8 +158,8 @@ class _LastLinks:
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
         """Return the last directions with a rate limit on the way to a destination. From there, a path without rate
-        limits leads to the destination. None means that a path without rate limits leads from the source to the
-        destination."""
+        limits leads to the destination. None means that the whole way from the source to the destination may be without
+        rate limits."""
         if destination not in self._gates:
             host = host_node(destination)
             reached, gates = [host if host in self._into else destination], []

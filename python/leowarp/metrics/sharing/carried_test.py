@@ -30,7 +30,8 @@ def check(run, plan=None, **changed):
 
 @pytest.fixture(scope="module")
 def full():
-    """Return a run with a transfer that fills its links for one second, and a flow that the run's end cuts off."""
+    """Return a run with two transfers. The first fills its links for one second. The second has not ended when the run
+    ends."""
     size = RATE_BPS // 8 * 1448 // 1514
     return star([Transfer("A", "B", 0, MS, size_bytes=size), Transfer("C", "D", 0, 2 * MS)], RATE_BPS, 2 * S)
 

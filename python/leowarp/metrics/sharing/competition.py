@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the TCP flows that compete for a link, and the times at which they compete.
 
-Two flows compete while both live and their data use the same direction of a link with a rate limit. Flows of the same
-ordered pair of stations take the same path. Flows in opposite directions do not compete, because each direction of a
-link has its own queue and rate.
+Two flows compete while both are alive and their data pass the same rate-limited link in the same direction. Flows of
+the same ordered pair of stations take the same path. Flows in opposite directions do not compete, because each
+direction of a link has its own queue and rate.
 
-Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life.
-Over a shorter time, a share would only show how bursts of two flows alternate. For a long flow, the share over a short
-moment would also not be typical.
+Two flows are competitors if they compete for at least `LEAST_NS`. This time must also be at least `LEAST_RATIO` of the
+life of the flow that lives longer. Over a shorter time, a share would only show how bursts of two flows alternate. For
+a long flow, the share over a short moment would also not be typical.
 
 Connections of programs with almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection, which
 negotiates the test, does not compete either.
@@ -34,10 +34,11 @@ LEAST_NS = 1_000_000_000
 over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""The minimum share of the longer of two lives for which competitors compete."""
+"""Competitors must compete for at least this share of the longer of their two lives."""
 
 CONTROL_RATIO = 0.01
-"""The share of its program's largest payload, in either direction, below which a connection is a control connection."""
+"""A connection is a control connection if its payload is below this share of the largest payload of its program. The
+largest payload is taken over all connections and both directions."""
 
 Spans = np.ndarray
 """The times as (from, until), where `until` is excluded: int64 array of shape (n, 2), in ns, disjoint, ascending."""
@@ -147,7 +148,7 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """The rate-limited link directions that the data of each pair of stations use, over time."""
+    """For each pair of stations, the rate-limited link directions that its data use over time."""
 
     def __init__(self, tables: Tables, links: LinkValues) -> None:
         self._tables, self._links = tables, links
@@ -155,8 +156,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Return when the paths of two pairs of stations have a direction in common. The result is the whole run if
-        `one` equals `other`."""
+        """Return the time spans in which the paths of two pairs of stations share a direction of a link. The result is
+        the whole run if `one` equals `other`."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))

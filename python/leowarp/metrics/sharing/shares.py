@@ -4,8 +4,8 @@
 `metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its in-order goodput,
 divided by the sum of its own and its competitors' goodput. The share covers only the times at which the flow competes
 with all its competitors. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all rates are equal,
-and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its
-competing flows form one group, in which each flow competes with every other flow.
+and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if each of its
+competing flows competes with all the others.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
-"""The length of the bins of the series. A bin shorter than a few round trips would show how bursts of the flows
-alternate."""
+"""The length of the bins of the series. In bins shorter than a few round trips, the series would show alternating
+bursts of the flows."""
 
 
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
@@ -104,8 +104,8 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Return Jain's index of the run's competing flows, if they form one group in which each flow competes with every
-    other flow."""
+    """Return Jain's index of the run's competing flows, or the reason why there is none. The flows must form one group
+    in which every flow competes with every other flow."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
@@ -187,7 +187,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     A flow has a row for each bin that lies within its life. The share and index consider the flow itself, and the
     competitors that live during the whole bin. Both are null if no competitor lives during the bin.
 
-    flows: The `plan.flows`, of which only TCP flows have rows.
+    flows: The flows in `plan.flows`. Only TCP flows have rows in the result.
     bin_ns: The length of a bin.
     """
     found = competition(tables, flows, end_ns, link_values(tables))
@@ -226,15 +226,15 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes received in order at each sample. The arrays begin with 0 at the flow's start."""
+    """Return the bytes received in order at each sample. The first sample is 0 bytes at the flow's start."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:
-    """Return `t_ns, jain_index` of each bin of `share_series`. Of several groups of flows in a bin, the smallest index
-    counts. nan means that no flows compete."""
+    """Return `t_ns, jain_index` of each bin of `share_series`. If several groups of flows compete in a bin, the
+    smallest index is returned. nan means that no flows compete."""
     return series.groupby("t_ns", as_index=False)["jain_index"].min()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shares and Jain's index of synthetic runs, compared with the runs' packets. Only competing flows count, and only
+"""Compares the shares and Jain's index of synthetic runs with the runs' packets. Only competing flows count, and only
 while they compete."""
 
 import dataclasses

@@ -23,8 +23,8 @@ from leowarp.base.errors import TraceError
 from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
 
 WIDE_ENOUGH_FOR_LOG = 50.0
-"""The ratio of the largest share to the smallest above which the axis is logarithmic. On a linear axis the smallest
-bars would be invisible."""
+"""If the largest share is more than this many times the smallest, the axis is logarithmic. On a linear axis the
+smallest bars would be invisible."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """Draw RBD: the share of arrivals after which a reordering buffer holds a given number of packets (RFC 5236, 3.11).
+    """Draw RBD (RFC 5236, 3.11). For each number of packets, RBD is the share of arrivals after which a reordering
+    buffer holds this number.
 
     densities: The shares of arrivals, by the number of packets in the buffer.
     y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
@@ -79,7 +80,8 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw n-reordering: which share of packets arrives directly after n packets that were sent later (RFC 4737, 5).
 
-    densities: The shares by n. If no packet is n-reordered, the panel shows a text instead.
+    densities: For each n, the share of the packets that are n-reordered. If no packet is n-reordered, the panel shows a
+        text instead.
     y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
     """
     smallest, largest = _range(densities)
@@ -102,7 +104,7 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
     """Return a figure with the panel that `draw_density` draws.
 
-    footer: The text below the figure: the rules by which the shares were computed, above all the thresholds.
+    footer: The text below the figure. It states how the shares were computed, in particular the thresholds.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
     """

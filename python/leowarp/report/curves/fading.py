@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw a series of received power: its first seconds with the channel's states, its distribution beside the model's,
-and its fades."""
+"""Draws a series of received power in three ways. They show its first seconds with the channel's states, its
+distribution beside the model's, and its fades."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""The length in s of the part of the series that is drawn over time. In a longer part, single fades would be too narrow
-to see."""
+"""The figure shows this many seconds of the series over time. If it showed more, single fades would be too narrow to
+see."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
 """The grey levels of the first and of the last state in the strip of states."""

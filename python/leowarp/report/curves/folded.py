@@ -73,7 +73,8 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
 
 
 def _schedule(description: Description) -> tuple[Schedule | None, str]:
-    """Return the schedule at which the series is folded, and a text about its period and the confidence in it."""
+    """Return the schedule whose period is used to fold the series. Also return a text about the period and the
+    confidence in it."""
     finding = description.finding
     if description.schedule is not None:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a folded series shows its values, and marks the phases without values."""
+"""Tests that the figure of a folded series shows the values, and marks the phases for which there are none."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw a measured path: delay over time with its reconfigurations, lost probes, and capacity."""
+"""Draw a measured path. The figure shows the delay over time, reconfigurations, lost probes, and the capacity."""
 
 from __future__ import annotations
 

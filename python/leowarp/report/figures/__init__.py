@@ -35,7 +35,7 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A kind of figure for one or several runs.
+    """A kind of figure that can be drawn from one or several runs.
 
     draw: The function `draw(runs, **options) -> Figure`.
     caption: The text that says what the figure shows and how to read it.
@@ -44,8 +44,8 @@ class FigureKind:
     shows: The subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel,
         measurements by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more
         flows than lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and
-        `pings` (with replies). `capacity` is TCP over a link with a capacity table. `changes` is TCP over a path that
-        can change. The page of a run leaves out the figures whose subject does not occur in the run.
+        `pings` (with replies). `capacity` means TCP flows over a link with a capacity table. `changes` means TCP flows
+        over a path that can change. The page of a run leaves out the figures whose subject does not occur in the run.
     needs: The trace tables from which the figure is drawn.
     part: The section of a run's page that contains the figure.
     own_flows: Whether the figure itself chooses the flows that it shows.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
+"""Tests the figures and the page of a run over an access link. They show pings, goodput beside capacity, shares of
+flows, and reconfigurations."""
 
 import shutil
 

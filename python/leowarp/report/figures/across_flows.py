@@ -20,10 +20,10 @@ from leowarp.report.style import PAGE_IN, line_style, new_figure
 from leowarp.results.run import Run
 
 FEWEST_PAIRS = 4
-"""The minimum number of station pairs for a matrix. Fewer pairs are clearer in a list."""
+"""A matrix is drawn only for at least this number of station pairs. Fewer pairs are clearer in a list."""
 
 MOST_NUMBERS = 12
-"""The maximum number of stations on an axis for which the matrix's cells contain numbers."""
+"""The cells of a matrix contain numbers if each axis has at most this many stations."""
 
 MOST_ROW_IN = 0.28
 """The height of a cell in inches if there are few columns."""
@@ -38,10 +38,10 @@ number format."""
 
 
 def matrix(runs: Sequence[Run]) -> Figure:
-    """Draw the goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells of pairs
-    without a flow have no colour.
+    """Draw matrices of the goodput, round-trip time and loss of TCP flows. Rows are sources, and columns are
+    destinations. If a pair has no flow, its cell has no colour.
 
-    runs: The runs, of which only the first is shown.
+    runs: The runs. Only the first run is shown.
     """
     (run, *_) = runs
     found = pairs(run.summary["flows"])
@@ -87,7 +87,7 @@ def distribution(runs: Sequence[Run]) -> Figure:
     """Draw goodput, median round-trip time and loss as step curves. Each curve shows the share of flows with at most
     the value on the x axis.
 
-    runs: The runs. A single run has a curve per congestion control, and several runs have one curve each.
+    runs: The runs. With a single run, each congestion control has a curve. With several runs, each run has a curve.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -153,8 +153,8 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the median size and median completion time of the flows in each bin of sizes. Bins in which half or more
-    of the flows were not complete are left out."""
+    """Return the median size and median completion time of the flows in each bin of sizes. A bin is left out if half or
+    more of its flows were not complete."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
@@ -190,8 +190,8 @@ def has_sizes(run: Run) -> bool:
 
 
 def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Return the groups of flows that share a colour, each with its name in the legend. A group is a congestion control
-    of a single run, or one of several runs."""
+    """Return the groups of flows that share a colour, each with its name in the legend. With one run, a group is a
+    congestion control. With several runs, a group is a run."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))

@@ -17,8 +17,8 @@ from leowarp.results.run import Run
 MOST_PANELS = 6
 """The maximum number of players or pages in a figure."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""The colours of the three parts of an object's bar: waiting for a connection, until the first byte, until the last
-byte."""
+"""The colours of the three parts of an object's bar. The parts are the wait for a connection, the time to the first
+byte, and the time from the first to the last byte."""
 
 
 def has_measured(run: Run, kind: str) -> bool:

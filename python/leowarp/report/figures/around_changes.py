@@ -34,8 +34,8 @@ def chosen_changes(run: Run, count: int) -> list[int]:
     those with the most lost packets come first.
 
     run: A view of one flow, or a run with one flow.
-    Returns: The times in ascending order, in ns on the run's clock. There are fewer than `count` times if the run has
-        fewer changes.
+    Returns: The times in ascending order, in ns on the run's clock. If the run has fewer changes than `count`, all
+        times are returned.
     Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
@@ -76,7 +76,7 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
 
 
 class Column(NamedTuple):
-    """A column of a figure: a route change, its title, and its flows with label and line style."""
+    """A column of a figure, which shows a route change. `flows` are the flows with their labels and line styles."""
 
     t_ns: int
     flows: list[Named]
@@ -94,9 +94,9 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
     change_s: The time in s that all columns show. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: The columns in the order of the runs, or in order of time for one run. For one run, the columns show the
-        route changes with the most late packets of all flows. Among equals, the changes with the most lost packets are
-        chosen. A column contains the flows whose path changed at the column's time. If lines cannot distinguish all
-        flows, a column shows the flows that were affected most.
+        route changes with the most late packets of all flows. If several changes have equally many, those with the most
+        lost packets are chosen. A column contains the flows whose path changed at the column's time. If lines cannot
+        distinguish all flows, a column shows the flows that were affected most.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -160,7 +160,7 @@ def cwnd_around_changes(
     change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: A figure with one column per change. The upper panel shows the window in packets. The lower panel shows the
-        retransmissions per 50 ms of sending time, summed over the flows. Spurious retransmissions are hatched.
+        number of retransmissions that the column's flows sent in each 50 ms. Spurious retransmissions are hatched.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)

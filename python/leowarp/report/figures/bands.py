@@ -31,7 +31,7 @@ unknown value."""
 def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
     """Return a figure of `GROUP_FIGURES` with one panel per TCP flow. Each group has a line and a band in a panel.
 
-    groups: sequence of (name, views of the group's runs)
+    groups: sequence of (name, runs of the group)
     Raises TraceError if the runs have no TCP flow, or no socket samples.
     """
     _, axis, series = GROUP_FIGURES[name]
@@ -94,7 +94,7 @@ def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Return the series of a socket column: its value at the middle of each bin, in units of `size`."""
+    """Return a function that gives the value of a socket column at the middle of each bin, divided by `size`."""
 
     def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)

@@ -63,7 +63,8 @@ def channel_over_time(runs: Sequence[Run]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Return the length of a bin in s: the shortest length in `BINS_S` that gives at most `MOST_BINS` bins."""
+    """Return the length of a bin in s. It is the shortest length in `BINS_S` with which there are at most `MOST_BINS`
+    bins."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 

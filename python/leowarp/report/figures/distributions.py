@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw distributions: the goodput CDF (fig. 4), the RTT CCDF (fig. 5), and both for several scenarios (fig. 9)."""
+"""Draw the goodput CDF (fig. 4) and the RTT CCDF (fig. 5), also for several scenarios in one figure (fig. 9)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def goodput_cdf(
 ) -> Figure:  # fmt: skip
     """Draw the share of time in which goodput is at most a given value (fig. 4).
 
-    Values near the path's capacity take most of the x axis. If no run is near the capacity for a tenth of the time, low
-    values take most of the axis.
+    Most of the x axis shows values near the path's capacity. If no run is near the capacity for a tenth of the time,
+    most of the axis shows low values.
 
     y_scale: {"linear", "log"}. With "log", rare dips are visible.
     skip_s: The time at the start that is left out (slow start), in s.
     series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
         knows to be acknowledged.
-    bin_ns: The length of a bin, in ns. A share of time is a share of the bins.
+    bin_ns: The length of a bin, in ns. Shares of time are computed as shares of the bins.
     Returns: A figure with one step curve per flow. If there are too many flows for different lines, only those with the
         lowest, median and highest mean are coloured. All others are grey.
     """
@@ -79,7 +79,8 @@ def goodput_cdf(
 
 
 def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
-    """Draw the share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
+    """For each value of the smoothed RTT, draw the share of time in which the RTT is above it (fig. 5). The axis of
+    shares is logarithmic.
 
     skip_s: The time at the start that is left out (slow start), in s.
     Returns: A figure with one step curve per flow. The weight of a sample is the time until the next sample. The axis
@@ -155,8 +156,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Make the axis linear up to about the mean goodput, and logarithmic beyond. If a flow seldom fills its path, most
-    of its bins are in the linear part."""
+    """Make the axis linear up to about the mean goodput, and logarithmic above it. If a flow seldom fills its path, the
+    linear part of the axis shows most of its bins."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)

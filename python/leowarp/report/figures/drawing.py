@@ -19,8 +19,8 @@ from leowarp.report.style import FORMATS, PAGE_FORMATS, save, styled, without_ru
 from leowarp.results.run import Run
 
 OnFigure = Callable[[int, int], None]
-"""A function that is called after each figure, with the number of figures drawn so far and the number of all
-figures."""
+"""A function that is called after each figure. Its arguments are the number of figures drawn so far and the number of
+all figures."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
     drawing: The figures and formats. The default is all figures for which the runs have data, as SVG.
     Returns drawn: The names of the figures that are now in the folder.
     Returns not_drawn: A dict from the name of each figure that could not be drawn to the reason.
-    Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
+    Raises ScenarioError if a figure or format does not exist, or if the folder is a symbolic link.
     """
     drawing = drawing or Drawing()
     _refuse_unknown(drawing.formats)
@@ -138,8 +138,8 @@ _BEGINNING_BYTES = 1 << 16
 
 
 def _is_for_papers(file: Path) -> bool:
-    """Return whether a file of a figure exists and is not the PNG of a page. Only a page's PNG has the rules in its
-    metadata."""
+    """Return whether a file of a figure exists and is not the PNG of a page. Only the PNG of a page has the text of the
+    rules in its metadata."""
     if not file.exists():
         return False
     if file.suffix != ".png":

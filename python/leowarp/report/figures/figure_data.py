@@ -23,7 +23,7 @@ _FLOWS = "# flows: "
 
 
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
-    """Return each point of a figure as CSV with nine digits. Comments at the top name the axes of each panel.
+    """Return the points of a figure as CSV. Numbers have nine digits. Comments at the top name the axes of each panel.
 
     The columns are `COLUMNS`: panel (from 1), name in the legend (may be empty), and coordinates of the point. `y_low`
     is the lower end of a bar or a band, and empty for a line. In an image, `y_low` is the value of a cell, and `y` is
@@ -76,8 +76,8 @@ def _panels(figure: Figure) -> list[Axes]:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
-    """Yield each artist's name, and arrays of x, y and y_low in the panel's coordinates. Lines across the whole panel,
-    such as marks of route changes, are left out."""
+    """Yield each artist's name, and arrays of x, y and y_low in the panel's coordinates. Lines across the whole panel
+    are left out. They mark, for example, route changes."""
     for line in axes.get_lines():
         if line.get_transform() == axes.transData:
             yield str(line.get_label()), *_floats(line.get_xdata(), line.get_ydata()), np.nan

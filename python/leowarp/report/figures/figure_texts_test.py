@@ -42,8 +42,8 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""The runs in whose figures only the footer differs. Each is tested with a different third of the figures, to save
-time."""
+"""The runs in whose figures only the footer differs. To save time, each of these runs is tested with a different third
+of the figures."""
 
 
 @pytest.fixture(scope="session")

@@ -27,8 +27,8 @@ def goodput_over_time(
     """Draw goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of
     its run.
 
-    series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
-        knows to be acknowledged.
+    series: {"in_order", "acked", "sacked"}. "in_order" is data in order at the receiver. The other two are data that
+        the sender knows to be acknowledged.
     bin_ns: The length of a bin, in ns. With more than `MOST_BINS` bins, the line shows means of several bins, and an
         area shows the range of these bins.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
@@ -79,8 +79,8 @@ def top_mbps(runs: Sequence[Run]) -> float:
 
 
 MOST_BINS = 1_400
-"""The maximum number of bins that are drawn one by one. A 7.16 in wide figure has this number of pixels at 200 per
-inch. A line through 20,000 bins would look like an area without dips."""
+"""The maximum number of bins that are drawn one by one. At 200 pixels per inch, a figure of 7.16 in is about this
+number of pixels wide. A line through 20,000 bins would look like an area without dips."""
 
 DRAWN_BINS = 400
 """If there are more than `MOST_BINS` bins, about this many mean values are drawn instead."""
@@ -102,8 +102,8 @@ def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """Draw the bins of one flow as a line. Too many bins are replaced by means of several bins. With `alone`, an area
-    behind the line shows their range."""
+    """Draw the bins of one flow as a line. If there are too many bins, each point is the mean of several bins. With
+    `alone`, an area behind the line shows the range of these bins."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return

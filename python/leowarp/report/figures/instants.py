@@ -38,7 +38,8 @@ def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
 
 
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Return the times of route changes, sorted by most late packets, most lost packets, and earliest time."""
+    """Return the times of route changes. The change with the most late packets comes first, then the one with the most
+    lost packets, then the earliest one."""
     # Late packets are compared first, because the route change causes them. Most packets that are lost near a change
     # are dropped by a full queue, independently of the change (docs/concepts/truth.md, "The table of route changes").
     # Among equals the earliest time is first, so that the result does not depend on the order of rows.
@@ -60,7 +61,8 @@ def common_instant(views: Sequence[Run]) -> int | None:
 
 
 def chosen_instant_s(views: Sequence[Run], text: str) -> float:
-    """Return the time in s for a user's `text`: a time such as "150 s", or the number (from 1) of a change.
+    """Return the time in s that the user's `text` means. The text is a time such as "150 s", or the number (from 1) of
+    a route change.
 
     Raises ScenarioError if no change has this number, or if the time is outside of a run.
     """

@@ -110,4 +110,4 @@ LAND_DEG: tuple[np.ndarray, ...] = tuple(
 """The land: arrays of shape (n, 2), longitude and latitude in degrees."""
 
 WATER_DEG: tuple[np.ndarray, ...] = tuple(_points(text) for text in _WATER)
-"""The inland water, drawn over the land: arrays in the form of `LAND_DEG`."""
+"""The inland water, which is drawn over the land. The arrays have the same form as in `LAND_DEG`."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of figures with more flows than lines can distinguish. Some of these figures show bands of quantiles over
-all flows. The other figures show one thin grey curve per flow, with the lowest, the median and the highest curve in
-colour."""
+"""Draws the parts of figures that have too many flows for one distinguishable line per flow. Some of these figures show
+bands of quantiles over all flows. The other figures show one thin grey curve per flow, with the lowest, the median and
+the highest curve in colour."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ Named = tuple[Run, str, dict[str, Any]]
 def shown_apart(runs: Sequence[Run]) -> bool:
     """Return whether each view gets its own line.
 
-    Returns: True for up to `MOST_LINES` views, and for views of different runs, because the user named each run.
+    Returns: True if there are at most `MOST_LINES` views. Also true if all views show different runs, because the user
+        named each run.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
@@ -34,7 +35,7 @@ def shown_apart(runs: Sequence[Run]) -> bool:
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Draw the median and quantiles over the flows at each time.
 
-    axes: The axes, which get three bands and the line of the median, with four labels for a legend.
+    axes: The axes to draw into. They get three bands and the line of the median, each with a label for a legend.
     series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. Quantiles at a
         time include only the flows that have a value then.
     """
@@ -66,8 +67,8 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
     scores: A number per view. If there are many views, those with the lowest, the median and the highest score are
         coloured.
     Returns: list of (view, label, style). Each of a few views has a colour. With more views, all curves are grey, and
-        only the first grey curve has a label. More than `MOST_GREY` grey curves are thinned to every n-th view in the
-        order of the scores, and the label says so.
+        only the first grey curve has a label. If there are more than `MOST_GREY` grey curves, only every n-th view in
+        the order of the scores is drawn. The label then states this.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))

@@ -18,10 +18,10 @@ from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, 
 from leowarp.results.run import Run
 
 MOST_PANELS = 8
-"""The maximum number of panels that fit below each other on the page of a paper."""
+"""On the page of a paper, at most this many panels fit below each other."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""The unit on the axis for each unit of a series, and its size in the series' unit."""
+"""For each unit of a series: the unit that the axis shows, and its size in the series' unit."""
 
 
 def plot(
@@ -35,7 +35,7 @@ def plot(
     runs : path, Run, or a sequence of them
         The run directories.
     names : sequence of str
-        The names of the series (`leowarp.metrics.SERIES`). A unit may be left out.
+        The names of the series (`leowarp.metrics.SERIES`). A name may be given without its unit.
     flow : int or str, or a sequence of them, optional
         The numbers or names of the flows to draw, in each run. By default, all flows that have the series are drawn, if
         there are at most eight.
@@ -116,7 +116,7 @@ def _flows(run: Run, chosen: Sequence[Series], flow: int | str | Sequence[int | 
 
 
 _Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
-"""A view with its label and line style, and the times and values of its series."""
+"""A run or flow with its label and line style, and the times and values of its series."""
 
 
 def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:

@@ -27,8 +27,8 @@ TRACKS = 60
 """About this many packets are drawn as a line from sending to arrival."""
 
 NEAR_S = 1.0
-"""The maximum time in s between a drawn change and the nearest sent packet. The limit exists because a sender that
-waits for a timeout sends nothing for seconds."""
+"""The maximum time in s between a drawn change and the nearest sent packet. A sender that waits for a timeout sends
+nothing for seconds, so there may be no packet near a change."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
     """Draw sequence numbers over time around one route change: packets, late packets, retransmissions, and ACKs. The
     colour of an arrival shows the old or the new path.
 
-    If a run has several flows, the diagram shows the flow with the most late packets at one change.
+    If a run has several flows, the diagram shows the flow that has the most late packets at a single change.
 
     change_s: The time of the change to show, in s. The default is the change with the most late packets.
     Raises TraceError if the packets around the change were not stored.
@@ -89,8 +89,8 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
 def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
     """Draw the `packet_diagram` of one change in several runs, side by side, with the same packet numbers and axes.
 
-    runs: The runs, which must be equal up to the change, so that a packet has the same number in each. Number 0 is the
-        first late packet of the first run.
+    runs: The runs to compare. They must be equal until the change, so that each packet has the same number in all runs.
+        Packet 0 is the first late packet of the first run.
     names: The names of the runs, for the titles of the panels.
     Raises TraceError for the same reasons as `packet_diagram`.
     """
@@ -211,7 +211,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:
-    """Return a mask of every n-th mark that the mask `keep` selects, so that about `MARKS` remain."""
+    """Return a mask that selects every n-th mark of `keep`. About `MARKS` marks remain."""
     chosen = np.flatnonzero(keep)
     few = np.zeros(len(keep), dtype=bool)
     few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True

@@ -126,7 +126,8 @@ def ping_between_changes(
     runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
-    """Draw the round-trip times outside of changes, and the smallest value of each slot as steps (fig. 5).
+    """Draw the round-trip times, except near route changes, and the smallest round-trip time of each slot as steps
+    (fig. 5).
 
     runs: The runs with ping flows that get replies.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
@@ -155,8 +156,8 @@ def ping_between_changes(
 def probe_delays(runs: Sequence[Run]) -> Figure:
     """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time.
 
-    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If lines cannot
-        distinguish all flows, bands show quantiles of the one-way delay over all flows, in columns of 10 ms.
+    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are too
+        many flows for lines, bands show quantiles of the one-way delay of all flows, for every 10 ms.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:

@@ -18,7 +18,8 @@ from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_styl
 from leowarp.results.run import Run
 
 MOST_QUEUES = 6
-"""The maximum number of panels in the figure of one run's queues, because the panel of a station pair is large."""
+"""The maximum number of panels in the figure of one run's queues. Each station pair has a panel, and panels are
+large."""
 
 
 def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -57,8 +58,9 @@ def queues(runs: Sequence[Run]) -> Figure:
     """Draw the number of packets in the queue of each link of the path, over time.
 
     runs: The runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
-    Returns: A figure with one panel per run and pair of stations, with the links of the path over s. For a single run,
-        only the `MOST_QUEUES` station pairs with the longest queues have panels. All panels have the same colour scale.
+    Returns: A figure with one panel per run and pair of stations. A panel has a row per link of the path, over time in
+        s. For a single run, only the `MOST_QUEUES` station pairs with the longest queues have panels. All panels have
+        the same colour scale.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
@@ -145,14 +147,14 @@ def queues_at_change(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the queues around a route change, at the links that the change removes from the path (dashed), keeps and
-    adds.
+    """Draw the queues around a route change. A dashed line is a link that the change removes from the path. The other
+    lines are links that it keeps or adds.
 
     before_s, after_s: The shown time in s before and after each change.
-    count: The number of shown changes of a single run. Each of several runs has one.
+    count: The number of changes to show for a single run. If there are several runs, one change of each is shown.
     change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in packets over s. A panel shows the flow that its route change
+    Returns: A figure with one panel per change, in packets over s. A panel shows the flow that the panel's route change
         affected most. A link is left out if its queue never has more than one packet.
     Raises TraceError if no path ever changed.
     """
@@ -196,8 +198,8 @@ def queues_at_change(
 
 
 def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
-    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on. Both are equal if the path did
-    not change at `t_ns`."""
+    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on. The two paths are equal if the
+    path did not change at `t_ns`."""
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # A row of the routes is valid from its time on, so the old path is valid 1 ns before `t_ns`.
@@ -206,7 +208,7 @@ def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
 
 
 def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
-    """Return the largest value of a step function in each bin, with its value at the start of the bin."""
+    """Return the largest value of a step function in each bin. The value at the start of the bin counts too."""
     start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
     place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
     inside = (place >= 0) & (place < len(start))

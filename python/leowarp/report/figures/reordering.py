@@ -33,8 +33,8 @@ def reordering_densities(runs: Sequence[Run]) -> Figure:
     """Draw RD, RBD, n-reordering and extents of each flow over the run's whole duration. If there are too many flows to
     distinguish by lines, those with the most late packets are shown.
 
-    Returns: A figure with four panels about first transmissions: reorder density and buffer-occupancy density (RFC
-        5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
+    Returns: A figure with four panels about first transmissions. They show reorder density and buffer-occupancy density
+        (RFC 5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
         packets RD does not contain.
     Raises TraceError if reordering was not measured, or if no packet was reordered.
     """
@@ -68,7 +68,7 @@ def reordering_over_time(runs: Sequence[Run]) -> Figure:
 
     Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines show windows. Thick lines show the
         packets around a route change.
-    Raises TraceError if reordering was measured neither in windows nor around changes.
+    Raises TraceError if reordering was not measured in windows, and not around route changes either.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -123,8 +123,8 @@ def _flow(run: Run) -> int:
 
 def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
     """Return the views to draw, their rows in the reordering table, and a text about the views that are left out. Flows
-    without a late packet are left out if the run has several flows. If lines cannot distinguish the remaining flows,
-    the flows with the fewest late packets are left out too.
+    without a late packet are left out if the run has several flows. If there are still more flows than lines can
+    distinguish, the flows with the fewest late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]

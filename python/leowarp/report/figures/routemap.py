@@ -98,8 +98,8 @@ class _View:
         return np.stack([points_m @ self.east, points_m @ self.north], axis=-1) / self.radius_m
 
     def project(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the coordinates x and y of each point in the plane, and whether it is visible (False behind the
-        Earth)."""
+        """Project points to the plane of the map. Return x, y, and whether a point is visible. A point behind the Earth
+        is not visible."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
         # A point on the far side of the Earth's centre is visible if it appears outside of the globe's edge.

@@ -35,7 +35,7 @@ def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **sty
 
 
 def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Draw the payload rate that the slowest link of a flow's path allows, as an area.
+    """Draw the capacity of a flow's path as an area. The capacity is the payload rate that the slowest link allows.
 
     bin_s: The length of a bin in s. The mean capacity of each bin is drawn.
     **style: The style of the area: color, label, zorder.
@@ -57,7 +57,7 @@ def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **st
 
 
 def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
-    """Draw the goodput of the main flow over time, beside the capacity, with route changes marked.
+    """Draw the goodput of the main flow and the capacity over time. Route changes are marked.
 
     bin_s: The length of a bin in s.
     together: Whether all runs share one panel, with the capacity and the changes of the first run. Otherwise, each run

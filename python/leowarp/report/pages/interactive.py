@@ -33,9 +33,9 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 def chart(runs: Sequence[Run], element: str) -> str:
     """Return the HTML of one chart. The page must contain `library()` after the last chart.
 
-    runs: The views of TCP flows. Each view has one line in each of the chart's four `ROWS`. With more than `MOST_LINES`
-        views, the chart starts with the lowest, the median and the highest mean goodput. The reader can select others.
-        The three are chosen among flows that lived at least half as long as the longest flow.
+    runs: The views of TCP flows. In each of the chart's four `ROWS`, each view has one line. With more than
+        `MOST_LINES` views, the chart starts with the lowest, the median and the highest mean goodput. The reader can
+        select other views. The three are chosen among flows that lived at least half as long as the longest flow.
     Returns: The HTML of the chart, or "" if no row has data. A row whose lines are all 0 or without data is left out,
         and the page says so.
     """
@@ -143,8 +143,8 @@ def _series(
 
 
 def _path_queue(run: Run, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of packets in the queues of all links of the current path, at each sample. The result is empty
-    without samples."""
+    """At each sample, return the number of packets in all queues of the current path. The result is empty without
+    samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)

@@ -48,7 +48,7 @@ _PAIRS = {
     "lost_ratio": ("lost, %", 0.01),
     "retransmissions_pkts": ("retransmitted", 1),
 }
-"""The columns of the tables, each with its label and the divisor of its values."""
+"""The columns of the tables. Each column has a label, and a number by which its values are divided."""
 
 
 def network_section(view: Run) -> str:
@@ -83,8 +83,8 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """Return the HTML of a folded table, and the table's title. The columns in `by` sort the rows, largest values
-    first."""
+    """Return the HTML of a folded table, and the table's title. The rows are sorted by the columns in `by`, with the
+    largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [

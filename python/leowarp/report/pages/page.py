@@ -44,7 +44,7 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 """The keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""The number of visible rows in the table of route changes before the reader unfolds it."""
+"""In the table of route changes, this many rows are visible before the reader unfolds it."""
 
 MOST_CHARTED = 200
 """The maximum number of flows in the interactive chart, which lists the flows' names for selection. A page with 2,000
@@ -235,7 +235,8 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _kinds(view: Run) -> str:
-    """Return the number of flows per congestion control or other kind, such as "2 cubic, 1 bbr, 1 ping"."""
+    """Return the number of flows of each congestion control, and of each other kind, such as "2 cubic, 1 bbr, 1
+    ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
@@ -360,7 +361,7 @@ def _again(view: Run, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
-    """Return the HTML of the figures. Two figures of half the page's width share a row."""
+    """Return the HTML of the figures. Two figures that are half as wide as the page share a row."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -440,8 +441,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
 
 
 def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
-    """Return at most `MOST_CHARTED` of the flows `numbers`, at even steps of their rank by mean goodput. The flows with
-    the lowest and the highest goodput are included."""
+    """Return at most `MOST_CHARTED` of the flows `numbers`, at evenly spaced ranks of their mean goodput. The flows
+    with the lowest and the highest goodput are included."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}

@@ -20,11 +20,11 @@ def scalar_rows(
     *,
     unknown: bool = False,
 ) -> list[list[object]]:
-    """Return the cells of each row: words, unit, and one value per column in that unit.
+    """Return the cells of each row. They are a text, the unit, and one value in this unit for each column.
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: The summaries of runs or of flows.
-    unknown: Whether rows without a known value in any column are included.
+    unknown: Whether rows are included in which all values are unknown.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []

@@ -98,8 +98,8 @@ RUN_ROWS = (
 
 
 def first_numbers(runs: Sequence[Run]) -> str:
-    """Return the six most important numbers: side by side for one run, as a table for several runs. In runs with TCP
-    flows, the numbers cover only these flows.
+    """Return the six most important numbers. For one run they are side by side. For several runs they are a table. If a
+    run has TCP flows, its numbers cover only these flows.
 
     Returns: HTML. Numbers of several flows are added if a sum makes sense (rates, packets). Otherwise, their median is
         shown.
@@ -129,8 +129,8 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Return the numbers in order of importance. An entry maps the label of a number to its text and to the flows that
-    it covers."""
+    """Return the numbers in order of importance. The result is a dict from a number's label to its text and the flows
+    that it covers."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
@@ -145,7 +145,8 @@ def _first_of(run: Run) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Return the text of a row for all flows of a section, and the covered flows, or "" for a single flow."""
+    """Return a row's text for all flows of a section, and a text that says which flows it covers. For a single flow,
+    the second text is ""."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")

@@ -383,8 +383,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and all keys of `[network]` except neighbours
-        and packet length."""
+        """Return the keys that have no effect. They are the keys of a constellation, and all keys of `[network]` except
+        neighbours and packet length."""
         # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}
@@ -463,7 +463,7 @@ class Access(QueueKeys, FollowsConstellation):
 
 
 PROFILE_FILES: Mapping[str, Path] = {"oneweb": Path(__file__).with_name("oneweb.toml")}
-"""The files with the values and sources of each profile other than the default one."""
+"""A dict from the name of a profile to its file of values and sources. The default profile has no file."""
 
 ACCESS_PRESETS: Mapping[str, Preset] = {
     "peak": Preset(
@@ -482,8 +482,8 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 def _check_base(section: Section, problems: Problems) -> None:
     """Check that from any base round trip, the next slot's base can differ by the minimum step and stay in range.
 
-    From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. A constant base is
-    valid. Its bounds are equal, and its step is 0.
+    If the base is in the middle of the range, a step in either direction has half of the range: high - low >= 2 step. A
+    constant base is valid. Its bounds are equal, and its step is 0.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
@@ -524,7 +524,7 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Return the keys of ``[access]`` that have no effect with other keys, grouped by reason.
+    """Return the keys of ``[access]`` that have no effect because of other keys, grouped by reason.
 
     Returns: A dict from reason to TOML keys of ``[access]``. The message is "has no effect with" and the reason.
     """

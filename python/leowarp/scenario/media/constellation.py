@@ -20,7 +20,7 @@ from leowarp.scenario.text.key import InputFile, count, file, instant, keys, nam
 from leowarp.scenario.text.problems import Problems
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-"""The keys of a single-shell constellation. With several shells, each shell's table contains them."""
+"""The keys that describe a shell. If a constellation has several shells, these keys are in each shell's table."""
 
 ELEMENT_KEYS = ("leave_out", "element_sets")
 """The keys that have no effect without a file of orbital elements."""
@@ -64,7 +64,8 @@ class Shell:
 
 @dataclass(frozen=True, kw_only=True)
 class Constellation(MediumSection):
-    """The positions of the satellites: one Walker pattern, several patterns (`shells`), or a file of orbital elements.
+    """The keys that define the satellites' positions. The satellites form one Walker pattern, form several patterns
+    (`shells`), or come from a file of orbital elements.
 
     shells: The Walker patterns, if there are several. In this case, the fields `pattern` to `node_offset_deg` are None.
         The tuple is empty for a single pattern, or for a file of elements.
@@ -158,8 +159,8 @@ class Constellation(MediumSection):
 
     @property
     def patterns(self) -> tuple[Shell, ...]:
-        """The Walker patterns: the shells, or the single pattern of the constellation's own keys. A file of elements
-        has none.
+        """The Walker patterns. They are the shells, or the single pattern that the constellation's own keys describe.
+        With a file of elements there is none.
 
         Raises ValueError if a Walker key is None although there are neither shells nor a file. This happens only before
         a plan is resolved.
@@ -179,8 +180,8 @@ class Constellation(MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset, and check the Walker keys. Without a preset, all of them must be present. With a file of
-        elements, none may be given.
+        """Fill in the preset, and check the Walker keys. Without a preset, all Walker keys must be present. With a file
+        of orbital elements, none may be present.
 
         section: The section ``[constellation]``, to which the preset's values are added. Keys of the text are kept.
         problems: The list that receives an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F
@@ -224,10 +225,10 @@ class Constellation(MediumSection):
 
 @dataclass(frozen=True, kw_only=True)
 class FollowsConstellation(MediumSection):
-    """The base of media that can take their delays from moving satellites.
+    """The base class of media that can take their delays from moving satellites.
 
-    FOLLOWS: The medium's key that selects a constellation by the value "constellation", and the preset that a hint
-        proposes.
+    FOLLOWS: A key of the medium, and a preset. The value "constellation" of this key selects a constellation. Hints
+        propose this preset.
     constellation: The scenario's ``[constellation]``, which is not a key of this section. None means that the medium
         does not follow a constellation.
     """
@@ -253,7 +254,8 @@ def _complete_shells(section: Section, problems: Problems) -> None:
 
 
 def _complete_elements(section: Section, problems: Problems) -> None:
-    """Check a file of elements. No Walker keys are given beside it, an epoch is given, and `earth` is the ellipsoid."""
+    """Check the keys beside a file of orbital elements. The text must give an epoch but no Walker keys, and `earth`
+    must be the ellipsoid."""
     for key in WALKER_KEYS:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"

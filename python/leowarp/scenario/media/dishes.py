@@ -2,7 +2,7 @@
 """The section `[stations.access]`: stations that are connected to a constellation through a dish with an access link.
 
 The table has the keys of `[access]`, and the dish uses the constellation's satellites. The places of a terminal, a
-gateway or a point of presence have no effect, and neither have base round trips.
+gateway or a point of presence have no effect. Base round trips have no effect either.
 """
 
 from __future__ import annotations

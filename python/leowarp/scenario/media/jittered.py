@@ -86,10 +86,10 @@ class Jittered(MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check that a table of samples is given exactly with `distribution = "table"`, and that netem's limit is in
-        packets.
+        """Check that a table of samples is given if and only if `distribution` is "table". Also check that netem's
+        limit is in packets.
 
-        section: The section ``[jittered]``, to which nothing is added.
+        section: The section ``[jittered]``, which is not modified.
         problems: The list that receives a missing table, a table without effect, or a queue in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"

@@ -25,7 +25,7 @@ def medium_of(given: Iterable[str]) -> type[MediumSection]:
     """Return the type of the medium whose section is given. If a medium follows a constellation, it is chosen instead
     of the constellation.
 
-    given: The names of sections, with at least one of `MEDIA`. Other names are ignored.
+    given: The names of the given sections. At least one of them must be in `MEDIA`. Other names are ignored.
     Returns: A class of the union `Medium`. If the sections contradict each other, the result is the first medium in
         `MEDIA`, and `completion` reports the mistake.
 

@@ -11,21 +11,21 @@ from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.problems import Problems
 
 Idle = Mapping[str, tuple[str, ...] | None]
-"""The keys without effect in each section. None means the whole section."""
+"""A dict from section to its keys that have no effect. None means that the whole section has no effect."""
 
 
 class MediumSection:
-    """The base class of the sections that describe a medium. A scenario has exactly one medium, apart from a
-    constellation that it follows.
+    """The base class of the sections that describe a medium. A scenario has exactly one medium. If the medium follows a
+    constellation, the scenario also has that section.
 
-    A medium is a frozen dataclass whose fields are its keys. Its class attributes and methods fill in and check
-    presets, and the defaults of other sections. The module or package of `leowarp.media` with the section's name
+    A medium is a frozen dataclass whose fields are its keys. Its class attributes and methods apply presets and check
+    them, and set the defaults of other sections. The module or package of `leowarp.media` with the section's name
     implements the medium's behaviour.
 
     NAME: The name of the section, ``[NAME]``.
     STATIONS: The names of the medium's two stations. None means that the medium uses ``[[stations]]``.
-    GOVERNS: The neighbouring keys that are removed when a higher layer sets a governing key, by governing key (see
-        `scenario.document`).
+    GOVERNS: A dict from a governing key to the keys that it governs. If a higher layer sets the governing key, these
+        keys are removed (see `scenario.document`).
     KEEPS: A dict from a governing key to the value with which it leaves the neighbouring keys in place. The default is
         "none".
     """
@@ -40,8 +40,8 @@ class MediumSection:
         """Return the keys of other sections that have no effect if this medium is used.
 
         follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
-        Returns: The keys without effect, by section. None means the whole section. `completion` rejects these keys in a
-            text, and `write` leaves them out of a plan.
+        Returns: A dict from a section to its keys that have no effect. None means that the whole section has no effect.
+            `completion` rejects these keys in a text, and `write` leaves them out of a plan.
         """
         return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 

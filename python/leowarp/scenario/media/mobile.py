@@ -29,7 +29,7 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Mobile(QueueKeys, FollowsConstellation):
-    """A path from the host `server` over a satellite to the moving host `mobile`, whose last hop fades.
+    """A path from the host `server` over a satellite to the moving host `mobile`. The last hop of the path fades.
 
     speed_m_per_s, carrier_hz: The terminal's speed v and the carrier frequency, which determine the half width v /
         lambda of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
@@ -238,8 +238,9 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. For a channel over
-        a constellation, keys of links (for example rate and queue) have no effect, because its links are not built."""
+        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. If the channel is
+        over a constellation, the constellation's links are not built. Their keys (for example rate and queue) then have
+        no effect."""
         # Routes over a constellation determine the channel's delays, but the network contains no links of the
         # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
@@ -342,9 +343,10 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
 }
 """The defaults of other sections for a channel whose delays come from routes. Links, elevation mask and update interval
 are from ns-2's model of Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between two route updates,
-delays follow the moving satellites in steps of some 30 us."""
+the delays change with the satellites' positions, in steps of some 30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 
 _OVERTAKING_QUEUE_PKTS = 65_536
-"""The most waiting packets of a link that does not keep their order (design/interfaces.md, section 13)."""
+"""The maximum number of packets that wait at a link which does not keep their order (design/interfaces.md, section
+13)."""

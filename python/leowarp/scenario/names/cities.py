@@ -3,8 +3,8 @@
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
 Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. The table has most of the
-largest cities, but not every city of a given size. Coordinates are city centres to 0.01 deg. The gazetteer holds the
-coordinates of the cities that it contains.
+largest cities, but it is not complete for any size of city. Coordinates are city centres to 0.01 deg. The gazetteer
+holds the coordinates of the cities that it contains.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _TABLE: tuple[tuple[str, int, float | None, float | None], ...] = (
 )
 
 CITIES: dict[str, int] = {name: people * 100_000 for name, people, _, _ in _TABLE}
-"""The population by city, largest first. Equal populations are in the order of the table above."""
+"""A dict from city to population, largest first. Cities of the same population are in the order of the table above."""
 
 COORDINATES: dict[str, tuple[str, str]] = {
     name: PLACES[name] if latitude is None else (f"{latitude} deg", f"{longitude} deg")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios that come with leowarp, by name: from a checkout, or packed into the wheel."""
+"""Finds the scenarios that come with leowarp by their names. They are in a checkout, or packed into the wheel."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def examples() -> list[Example]:
 
 
 def found(scenario: str | Path) -> Path:
-    """Return the path of a scenario file. If `scenario` is no file or directory, but an example's name, the example's
-    path is returned.
+    """Return the path of a scenario file. If no file or directory has this name, `scenario` may be the name of an
+    example. The example's path is then returned.
 
     Raises ScenarioError if the text has the form of a name, but no file and no example has this name.
     """

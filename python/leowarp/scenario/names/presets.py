@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constellations by name, each with the source of its numbers.
+"""The constellations that a scenario can name, each with the source of its numbers.
 
-Values are written as a scenario would write them. The reference page of the scenario keys prints the table of presets.
+Values are written as in a scenario. The reference page of the scenario keys prints the table of presets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Preset:
     """The values of a constellation's or an access link's keys, under one name.
 
     keys: The keys of the section, with the values that the preset gives them, written as in a scenario.
-    source: The source of the numbers, and their idealisations, for the reference page.
+    source: A text for the reference page. It names the source of the numbers, and says what they idealise.
     """
 
     keys: Mapping[str, str | int | Sequence[Shell]]

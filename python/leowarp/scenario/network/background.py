@@ -14,7 +14,7 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class RateKeys(QueueKeys):
-    """The keys of links with a constant rate that is equal in both directions.
+    """The scenario keys of a link whose rate is constant, and equal in both directions.
 
     Background traffic is modelled as a rate, without packets. It occupies its share of the link's serialiser
     continuously, like a fluid. A packet of length L takes L / (rate - background). The background traffic fills no

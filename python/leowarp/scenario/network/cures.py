@@ -15,11 +15,12 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """The actions of nodes against reordering when a route to a host changes its link.
+    """When a node's route to a host changes to another link, packets may be reordered. These keys select what nodes do
+    against it.
 
     hold, hold_buffer_bytes, hold_full: With `hold`, a packet for the new link waits until it would arrive after the
-        last packet by the old link. The buffer's size is in bytes of frames with the link's overhead, per direction of
-        a link. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
+        last packet by the old link. Each direction of a link has its own buffer. Its size is in bytes of frames,
+        including the link's overhead. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
         hosts. A notice is sent `notify_delay_ns` after the change. If the value is negative, the notice is sent before
         the change. `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean
@@ -192,7 +193,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
     applies if a sysctl sets this timeout.
 
     section: The section `[cures]`.
-    hosts: The `[tcp]`, and the sections of single hosts that override it.
+    hosts: The section `[tcp]`, and the sections of single hosts that override it.
     problems: The list that receives each broken rule.
     """
     on = Cures(**section.values).on()
@@ -238,7 +239,7 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
 
 
 def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that an early notice precedes its change by less than the route interval."""
+    """Check that an early notice comes less than a route interval before its route change."""
     section = tables["cures"]
     lead_ns = -value_of(section, Cures, "notify_delay_ns")
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")

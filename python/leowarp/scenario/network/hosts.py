@@ -28,7 +28,7 @@ LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr"
 (guest/tcp/loss_detection.h)."""
 
 OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
-"""The methods that decide instead of the kernel which packets are lost. Each other method modifies the kernel's
+"""These methods decide which packets are lost, instead of the kernel. The other methods only modify the kernel's
 decision."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
@@ -154,7 +154,7 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """The TCP of a host: a profile, buffers, and sysctls that override both.
+    """The TCP settings of a host. They are a profile, the sizes of buffers, and sysctls that override both.
 
     buffer_max_bytes: The third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and
         wmem_max are the largest `buffer_max_bytes` of all hosts.

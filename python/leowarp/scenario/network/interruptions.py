@@ -16,8 +16,8 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
     tables: All sections, decoded and completed.
     is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: The list that receives keys without effect, interruptions as long as a route interval, and routing keys
-        that make links go down.
+    problems: The list that receives the mistakes. Mistakes are keys without effect, interruptions as long as a route
+        interval, and routing keys that make links go down.
     """
     _check_classes(tables, problems)
     isl, ground = tables["isl"], tables["ground"]
@@ -72,7 +72,7 @@ def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update, and that other keys allow it."""
+    """Check that an interruption ends before the next route update, and that no other key forbids it."""
     section = tables[name]
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
     if longest_ns >= interval_ns:

@@ -179,7 +179,7 @@ class Ground(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """The choice of the packets' paths, and the treatment of packets in flight when paths change.
+    """Determines how the paths of packets are chosen, and what happens to packets in flight when a path changes.
 
     All nodes apply a route update at the same instant or, with ``update = "staggered"``, one after another. No routing
     protocol is simulated.

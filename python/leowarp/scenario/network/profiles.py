@@ -16,7 +16,7 @@ from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
     """Return every sysctl of a host (a network namespace), sorted by name.
 
-    Later sources override earlier ones: the profile, the switches and sizes of [tcp], and `tcp.sysctl`.
+    The profile sets values first, the switches and sizes of [tcp] override them, and `tcp.sysctl` overrides both.
 
     tcp: The TCP keys of one host, merged over ``[tcp]``.
     Returns: The values by name, as the agent writes them under /proc/sys.

@@ -87,13 +87,13 @@ MARKS_ALWAYS = ("cake",)
 class QueueKeys:
     """The keys of every section whose links have a queue.
 
-    `queue_parameters` holds the parameters that the text gives. The suffix of a name is its unit: ``{"target_ns":
+    `queue_parameters` holds the parameters that the text gives. Each name ends in its unit, for example ``{"target_ns":
     5000000}``.
 
-    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. At least one of the two is None. If
-        both are None, the queue is unlimited.
-    queue_parameters: The integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. The kernel's
-        defaults apply to missing parameters.
+    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. At most one of the two is set. If
+        neither is set, the queue is unlimited.
+    queue_parameters: The parameters as integers. An integer is a number of ns, bytes or ppm, an index in a list of
+        words, or 0 or 1 for a flag. If a parameter is missing, the kernel's default applies.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -120,7 +120,7 @@ class QueueKeys:
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
     """Convert a section's queue parameters into numbers. Every broken rule goes to `problems`.
 
-    section: The section of a link with a queue. Its ``queue_parameters`` is replaced by numbers.
+    section: The section of a link with a queue. The texts in its ``queue_parameters`` are replaced by numbers.
     schema: The class that declares the defaults of the section's queue keys.
     netem: Whether links use netem, which excludes all other queueing disciplines.
     """
@@ -198,8 +198,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """Return a hint about an unknown parameter. It has the name that was probably meant, and the disciplines with the
-    parameter."""
+    """Return a hint about an unknown parameter. It suggests the most similar name, and names the disciplines that have
+    this parameter."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

@@ -45,8 +45,8 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """Reject parsed values with too many flows or stations. A list can be written in one line without headers, which
-    `check_headers` does not count.
+    """Reject parsed values with too many flows or stations. A list without headers can be written in one line.
+    `check_headers` does not count its entries.
 
     Raises ScenarioError if there are too many.
     """

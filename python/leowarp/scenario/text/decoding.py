@@ -47,7 +47,7 @@ class Section:
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Return whether the text contains the key, even with a wrong value.
+        """Return whether the text contains the key. The value of the key may be wrong.
 
         key: The name in TOML, without the unit's suffix.
         """
@@ -72,7 +72,7 @@ def decode_section(
     name: The dotted name for messages, or "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
     node: The table of the section. A node that is not a table is a mistake and gives an empty section.
-    elsewhere: The name of another section that has a key, by key, for hints.
+    elsewhere: A dict from key to another section that has this key. Error messages use it for hints.
     Returns: A section with a value for every valid key in the text. Defaults are filled in later, because a preset may
         still give these values.
     """
@@ -129,7 +129,8 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
     raw: The value from the TOML parser.
     declared: The key's declaration.
-    origin: The place of the value. In a ``--set``, the value of a sysctl may be a bare integer.
+    origin: The file and line of the value, or its ``--set``. In a ``--set``, the value of a sysctl may be a bare
+        integer.
     Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg), or None for the key's word for "no value". Lists
         of files and tables become tuples. Sysctls become a dict sorted by name.
     Raises ScenarioError: The message names the value and the rule that it breaks.
@@ -315,8 +316,8 @@ def _variables(raw: Any) -> dict[str, str]:
 
 
 def _instant(raw: Any) -> str:
-    """Rewrite an instant as ISO 8601 in UTC, ending in Z. Equal instants have equal spellings, so they give equal
-    plans."""
+    """Rewrite an instant as ISO 8601 in UTC, ending in Z. If two texts mean the same instant, the results are equal, so
+    the plans are equal too."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
     try:
         instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
@@ -382,7 +383,7 @@ def _example(key: str, declared: Key) -> str:
 
 
 def _shown(raw: Any) -> str:
-    """Return a wrong value as a message repeats it: printable and short."""
+    """Return a wrong value as printable and short text, for a message."""
     if isinstance(raw, str):
         text = f'"{raw}"' if raw.isprintable() else repr(raw)
     elif isinstance(raw, bool):

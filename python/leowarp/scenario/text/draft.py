@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario under construction, whose sections are decoded, completed and checked."""
+"""A scenario while its sections are decoded, completed and checked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from leowarp.scenario.text.decoding import Section
 
 @dataclass(kw_only=True)
 class Draft:
-    """The mutable predecessor of a `Scenario`, whose docstring explains the attributes.
+    """A mutable scenario, from which the `Scenario` is made. The docstring of `Scenario` explains the attributes.
 
-    After all sections are decoded, presets, a medium's defaults and the medium's stations are added.
+    First, all sections are decoded. Then, presets, the medium's defaults and the medium's stations are added.
 
     name: The run's name, or "" if it is missing or wrong.
     sections: The content of the tables of `loading.TABLES`. Only media that the text mentions are present.

@@ -44,7 +44,7 @@ class Key:
     quantity: The measure (for example time) of a key of kind quantity.
     words: All allowed words of a key of kind word.
     low, high: The smallest and largest value allowed, as a user would write them.
-    none: The word in a text for which the plan's value is None.
+    none: The word in a scenario that becomes None in the plan.
     section: For a key of kind tables, the dataclass of its tables.
     """
 
@@ -96,7 +96,7 @@ def quantity(
 
 def queue(doc: str, default: str) -> Any:
     """Declare a key whose value is a queue limit in packets or bytes. The key sets the attributes `queue_pkts` and
-    `queue_bytes`, at least one of which is None."""
+    `queue_bytes`. At most one of them is not None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
@@ -159,8 +159,8 @@ def file(doc: str, *, required: bool = False) -> Any:
 
 
 def files(doc: str) -> Any:
-    """Declare a key whose value is a list of file names relative to the scenario. The plan adds a key with each
-    sha256."""
+    """Declare a key whose value is a list of file names relative to the scenario. The plan adds a key with the sha256
+    of each file."""
     return _field(Key("files", doc, []), ())
 
 
@@ -175,7 +175,7 @@ def table(doc: str) -> Any:
 
 
 def tables(doc: str, section: type) -> Any:
-    """Declare a list of tables, each with the keys of the dataclass `section`. In a plan, each has the header
+    """Declare a list of tables, each with the keys of the dataclass `section`. In a plan, each table has the header
     ``[[name]]``."""
     return _field(Key("tables", doc, [], section=section), ())
 

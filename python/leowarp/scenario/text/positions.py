@@ -15,8 +15,8 @@ KeyPath = tuple[str | int, ...]
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the first line (from 1) of each key, table and array element. The key is its path (``("flows", 0,
-    "kind")``).
+    """Return the first line (from 1) of each key, table and array element. Each dict key is the path of an entry
+    (``("flows", 0, "kind")``).
 
     text: A valid TOML 1.0 text. An invalid text gives an undefined result, an IndexError or a ValueError.
     Returns: The paths of str (keys) and int (list indexes).
@@ -44,7 +44,7 @@ class _Reader:
         self._document()
 
     def _document(self) -> None:
-        """Read headers and pairs until the end. Each pair belongs to the table of the last header."""
+        """Read headers and pairs until the end. Each key-value pair belongs to the table of the header above it."""
         table: KeyPath = ()
         while True:
             self._skip(_BLANK_LINES)

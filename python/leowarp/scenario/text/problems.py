@@ -14,11 +14,11 @@ from leowarp.base.spelling import nearest
 
 @dataclass(frozen=True)
 class Origin:
-    """The place where a value was written: a line of a file, a ``--set``, a call or a study file.
+    """Where a value was written: in a line of a file, in a ``--set``, in a call, or in a study file.
 
     file: The scenario, the plan or the study file.
     line: The line number from 1. None means that the value has no line.
-    override: The text after ``--set``, or the name that a study gives its value.
+    override: The text after ``--set``, or a study's name for the value.
     in_call: Whether a Python program passed the value.
     """
 
@@ -36,12 +36,13 @@ class Origin:
 
     @property
     def named_in(self) -> Path | None:
-        """The file that contains the value. None means that the user typed the value or passed it in a call."""
+        """The file that contains the value. None means that the value is not from a file, but typed by the user or
+        passed in a call."""
         return None if self._is_typed or self.in_call else self.file
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether the value is from the plan in a run directory. That plan may only name files inside this
+        """Whether the value is from the plan in a run directory. Such a plan may only name files inside the run
         directory."""
         return not self._is_typed and self.file.name == PLAN
 

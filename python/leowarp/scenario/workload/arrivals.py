@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows that ``[traffic]`` describes. They are sampled once, when a plan is made, from random streams that follow
-from the run's seed.
+"""Samples the flows that ``[traffic]`` describes. It is done once, when the plan is made, with random streams that
+depend on the run's seed.
 
 Arrivals, pairs, sizes and congestion controls have separate streams. If the mix of congestion controls changes,
 arrivals, pairs and sizes stay the same. Uniform numbers are converted with closed formulas, which are equal in every
@@ -42,7 +42,7 @@ def arrivals(
     run, ground, network: The sections of the plan to which `traffic` belongs.
     Returns: The TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, or if a city's share of the load exceeds the
-    rate of its access link; also if two cities are at one place, or if the file of sizes is malformed.
+    rate of its access link. Raises ScenarioError if two cities are at one place, or if the file of sizes is malformed.
     """
     stop_ns = run.duration_ns if traffic.stop_ns is None else traffic.stop_ns
     if not traffic.start_ns < stop_ns <= run.duration_ns:
@@ -121,7 +121,8 @@ def _check_load(
     ground: Ground,
     network: Network,
 ) -> None:
-    """Check that each city's average load fits its access link, sent or received, with headers and the link's overhead.
+    """Check that the average load that a city sends or receives fits its access link. The load includes headers and the
+    link's overhead.
 
     At a higher load, the queue of the link only grows, whatever the congestion controls do.
     """
@@ -164,7 +165,7 @@ def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArra
 
 
 def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Compute the sizes of flows in whole bytes, at least 1, from uniform numbers."""
+    """Convert uniform random numbers to flow sizes in whole bytes. A size is at least 1."""
     mean_bytes = traffic.mean_size_bytes
     if traffic.sizes == "file":
         return listed_bytes[(draws * len(listed_bytes)).astype(np.intp)]

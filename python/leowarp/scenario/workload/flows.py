@@ -50,7 +50,8 @@ FILLED_IN = ("server", "port", "run_dir", "applications")
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
-"""The interval of a flood's probes without replies, as in iputils' `ping -f`: at least 100 probes per second."""
+"""The interval between a flood's probes if no replies come. A flood therefore sends at least 100 probes per second, as
+iputils' `ping -f` does."""
 
 PROBE_HEADER_BYTES = 8
 """The length of an ICMP or UDP header."""
@@ -218,8 +219,8 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_byt
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """Set the longest time between two probes of a flood (iputils: 10 ms). Otherwise a flood sends as fast as replies
-    come."""
+    """Set the longest time between two probes of a flood (iputils: 10 ms). If replies come earlier, a flood sends the
+    next probe at once."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
@@ -276,7 +277,7 @@ def _check_replies(draft: Draft, problems: Problems) -> None:
 
 
 def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
-    """Check that a flow ends by itself, if the run is to end with its flows."""
+    """If the run ends with its flows, check that at least one flow ends by itself."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]

@@ -24,7 +24,7 @@ _PARAMETERS = {
 
 
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Check that no other key selects the loss detection, and that both ends have SACK if the method needs it.
+    """Check that no other key also selects a loss detection. If the method needs SACK, check that both ends have it.
 
     draft: The scenario, with complete flows and stations.
     """
@@ -48,7 +48,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
     because they share the guest's only kernel.
 
     draft: The scenario, whose modules are changed in place.
-    problems: The list that receives parameters that differ between hosts.
+    problems: The list to which an error is added for each parameter that differs between hosts.
     """
     given = draft.modules.get(LOSS_DETECTION_MODULE)
     if given is not None:
@@ -96,8 +96,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Return whether a host has selective acknowledgements. The host's sysctl has precedence, followed by the key
-    `sack` and the profile."""
+    """Return whether a host has selective acknowledgements. The host's sysctl decides. Without it, the key `sack`
+    decides, and without both, the profile."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")
@@ -107,7 +107,8 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """Return a key's value for a host: from the host's section, from [tcp], or the default."""
+    """Return a key's value for a host. If the host's section does not have the key, the value is that of [tcp] or the
+    default."""
     common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)

@@ -99,8 +99,8 @@ def parameter_as_written(name: str, value: str) -> str:
 def complete_modules(draft: Draft, problems: Problems) -> None:
     """Check the modules' names, and fill in the parameters that depend on the flows or on an access link.
 
-    Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
-    parameters. The agent sets the parameter `origin_ns` of every module that has this parameter.
+    Every module of the user gets an entry, even without parameters. The same holds for every handover-aware congestion
+    control that a flow uses. The agent sets the parameter `origin_ns` of every module that has this parameter.
 
     draft: The scenario, in which flows, stations and media are already complete. `draft.modules` is changed in place.
     """
@@ -132,7 +132,8 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_delack(draft: Draft, problems: Problems) -> None:
-    """Set the timer for delayed acknowledgements. All hosts that delay them must have the same timer."""
+    """Set the timer for delayed acknowledgements. The timer must be the same at all hosts that delay
+    acknowledgements."""
     given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"

@@ -2,7 +2,7 @@
 """The keys `protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
 A flow with `protocol = "mptcp"` is a connection and its first subflow. A flow with `subflow_of` is a further subflow of
-a connection, with another source or another destination. The station at this other end has no host of its own. It is a
+a connection, with another source or another destination. The station at this other end has no host of its own, but is a
 further interface of the connection's host. The kernel's path manager opens the further subflows.
 """
 
@@ -27,7 +27,7 @@ KEYS_OF_CONNECTION = {
     "start": "start_ns", "stop": "stop_ns", "size": "size_bytes", "rate": "rate_bps",
     "congestion_control": "congestion_control",
 }  # fmt: skip
-"""The keys whose value a subflow takes from its connection, with their attributes."""
+"""A subflow takes the values of these keys from its connection. Each key is listed with its attribute."""
 
 
 def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:

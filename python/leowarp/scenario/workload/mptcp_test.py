@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connections of Multipath TCP over several stations: filled-in keys, and rejected combinations."""
+"""Tests Multipath TCP connections over several stations. Missing keys are filled in, and wrong combinations are
+rejected."""
 
 import pytest
 

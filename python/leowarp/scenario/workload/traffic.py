@@ -22,7 +22,7 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""The keys of `[traffic]` that only one size distribution has, by distribution."""
+"""A dict from each key of `[traffic]` that only some size distributions have, to these distributions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,8 @@ def _complete_cities(section: Section, problems: Problems) -> None:
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
-    """Check that no keys of other distributions are given, and that the distribution can have the given mean."""
+    """Check that no key of another distribution of flow sizes is given. Check that the chosen distribution can have the
+    given mean."""
     sizes = value_of(section, Traffic, "sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:

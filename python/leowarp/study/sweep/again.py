@@ -97,8 +97,8 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Return whether two values of a scalar are equal to the last bit. Unlike in Python, two values of nan are
-    equal."""
+    """Return whether two values of a scalar are equal to the last bit. Two values of nan are equal, unlike in
+    Python."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

@@ -22,8 +22,8 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""The time in s after which a worker checks again whether its kernel and agent are the study's. One check takes 0.15 s.
-One check at the start is not enough, because a checkout's sources may change while a study runs."""
+"""After this time in s, a worker checks again whether it has the study's kernel and agent. A check takes 0.15 s. The
+checks are repeated, because the sources of a checkout may change while a study runs."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Order:
     """One run of a batch: its plan, and what to store.
 
     plan: The text of the run's plan.
-    inputs: The names of the files that the plan uses. The batch contains their content.
+    inputs: The names of the plan's input files. The batch contains their content.
     out: The directory for the complete run. None means that only the run's row is stored.
     """
 

@@ -45,8 +45,8 @@ def make(tmp_path, fake):
 
 @pytest.fixture
 def quick(tmp_path, fake, make, monkeypatch):
-    """Return a function that runs a study with the fake maker in this process. `quick.workers` are the workers of the
-    most recent study."""
+    """Return a function that runs a study in this process, with the fake maker. Its attribute `workers` holds the
+    workers of the most recent study."""
 
     def workers(*given):
         run.workers = InThisProcess(tmp_path / "scratch")

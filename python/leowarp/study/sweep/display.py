@@ -16,16 +16,16 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The length in seconds of the sliding window over which the rate is computed. Runs before the window are left out,
-because they may have been cheaper."""
+"""The rate is computed over a sliding window of this many seconds. Earlier runs are left out, because they may have
+been cheaper."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
     """The progress of a study.
 
-    done, total: The numbers of runs. `done` counts runs with a result, including failed runs and runs of earlier
-        starts.
+    done, total: The number of finished runs, and the number of all runs. `done` counts runs with a result, including
+        failed runs and runs of earlier starts.
     failed: The number of failed runs, which are included in `done`.
     workers: The present number of workers.
     rate_per_s: The number of runs made per second of real time. None means unknown.

@@ -50,8 +50,8 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """The folder in which local workers make their runs. The folder is deleted at the end."""
 MOST_PARTITIONS = 64
-"""The maximum number of values of a parameter that partitions the data set. A parameter with more values would give
-many small files, which are slower to read than one file."""
+"""A parameter partitions the data set only if it has at most this number of values. A parameter with more values would
+give many small files, which are slower to read than one file."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class StudyResult:
     failures : dict of run id to LeowarpError
         The runs that could not be made, each with its error.
     removed : int
-        The number of runs that only an earlier version of the study file contained. Their rows remain in the results.
+        The number of runs that an earlier version of the study file had, and the current version lacks. Their rows
+        remain in the results.
     """
 
     path: Path
@@ -198,8 +199,8 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 def layout_of(file: StudyFile) -> Layout:
     """Return the columns of a study's parameters and the partition column of its results.
 
-    The partition column is the first parameter with few values that are all words or counts. If no parameter qualifies,
-    `status` is the partition column.
+    The partition column is the first parameter that has few values, all of them words or counts. If there is no such
+    parameter, `status` is the partition column.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -272,8 +273,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Return the code that the plans would execute, without duplicates. If `may_run` is true, the code counts as named
-    by the user on the command line."""
+    """Return the code that the plans would execute, without duplicates. If `may_run` is true, the code is treated as if
+    the user had named it on the command line."""
     # Runs with the same values differ only in their seed, so one run per combination of values is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -286,8 +287,7 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
     """Raise ScenarioError if a run sets a parameter that its kernel module lacks, or a value that the module rejects.
 
-    The parameters are not checked when plans are loaded, because a module shows its parameters only when it is
-    compiled.
+    The parameters of a module are known only after it is compiled, so they are not checked when plans are loaded.
     """
     declared: dict[str, Declared] = {}
     wrong: dict[tuple[str, str], Combination] = {}

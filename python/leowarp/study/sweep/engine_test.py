@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts of a study: runs that are made, kept, failed or rejected."""
+"""Tests which runs a start of a study makes, keeps or rejects, and which runs fail."""
 
 import errno
 import fcntl

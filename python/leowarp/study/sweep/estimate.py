@@ -99,7 +99,7 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """Return the CPU seconds per run, and True if this value was measured."""
+    """Return the CPU seconds per run, and whether they were measured (True) or estimated."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
@@ -111,8 +111,8 @@ def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> t
 def _packets(plan: Plan, place: int) -> float:
     """Return the number of packets of a flow in both directions.
 
-    A bulk transfer is assumed to send at the smallest of the rates that limit it. Pings and flows of constant rate send
-    at their configured rate, and each packet has one reply.
+    A bulk transfer is assumed to send at the lowest rate that limits it. Pings and flows of constant rate send at their
+    configured rate, and each packet has one reply.
     """
     flow = plan.flows[place]
     # Retransmissions and slow start are ignored, so the result is an upper bound.
@@ -147,7 +147,8 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Return the row of the dry run's table about stored run directories and their approximate size."""
+    """Return the text that tells, in the table of a dry run, which run directories are stored and how large they
+    are."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -155,8 +156,8 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Return the row of the dry run's table about parts that only a real start checks. The list is empty if there are
-    none."""
+    """Return the row of the dry run's table that names the parameters of modules. Only a real start checks them. The
+    list is empty if no plan has modules."""
     if not any(run.combination.plan.modules for run in runs):
         return []
     return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
@@ -175,7 +176,7 @@ def _size(count_bytes: float) -> str:
 RUN_CPU_S = 0.1
 """The CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""The CPU time in s per packet, independent of its path: sockets, capture, records."""
+"""The CPU time in s for each packet, whatever its path. It is spent in sockets, capture and records."""
 HOP_CPU_S = 0.55e-6
 """The CPU time in s per packet and link of its path."""
 UNSHAPED_BPS = 1e9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a run's estimated cost, which depends on its flows' traffic and its medium's rate."""
+"""Tests that the estimated cost of a run depends on the traffic of its flows and on the rate of its medium."""
 
 import dataclasses
 

@@ -2,8 +2,9 @@
 """A lock that allows only one process to work in the directory of a study. The kernel releases the lock when the
 process that holds it ends, for whatever reason.
 
-The lock is a flock(2) on `study.lock`. A mere file would not be a good lock, because it would remain after the process
-is killed. On NFS, Linux turns a flock into a lock on the server, which also works between machines (flock(2), NOTES).
+The lock is a flock(2) on `study.lock`. The existence of a file would be a bad lock, because the file would remain if
+the process is killed. On NFS, Linux turns a flock into a lock on the server, which also works between machines
+(flock(2), NOTES).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """The file `manifest.json` of a study or a reproduction. It is written when the study ends, so it does not exist while
 the study is running.
 
-The manifest has the sha256 of every file. For a subdirectory with its own manifest (a complete run or a group of runs),
-only that manifest is listed.
+The manifest has the sha256 of every file. If a subdirectory has its own manifest (a complete run or a group of runs),
+only that manifest is listed, and none of its other files.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ BATCH_S = 20.0
 class Outstanding:
     """The remaining runs, in the order of the study. All runs of a batch must have the same kernel and origin.
 
-    There is one queue per kernel and origin. A further queue holds runs that must be made alone in a batch.
+    There is one queue per kernel and origin. A further queue is for runs of which each needs its own batch.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page `index.html` of a study, with parameters, cost, failures, and one scalar over the parameters."""
+"""The page `index.html` of a study. It shows the parameters, the cost, failed runs, and how one scalar depends on the
+parameters."""
 
 from __future__ import annotations
 
@@ -123,11 +124,11 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Return a table of the metric's medians over seeds, with their intervals. The parameter with the most values
-    determines the rows. The other parameters determine the columns.
+    """Return a table of the metric. Each cell has the median over seeds with its interval. A row is one value of the
+    parameter with the most values. A column is one combination of the other parameters' values.
 
     frame: The rows of runs that have the metric.
-    values: The parameters' values of each run id, by dotted key, as written in the study file.
+    values: For each run id, a dict from dotted key to the parameter's value, as written in the study file.
     """
     from leowarp.report import html
 

@@ -44,7 +44,7 @@ class StudyRun:
         parts.
     inputs: The names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
     kernel: The value of `guest.kernel` in the plan.
-    values: The values of the parameters as written, by dotted key.
+    values: A dict from dotted key to the value of the parameter, as written.
     columns: A dict from a result column to the value of the run's parameter.
     origin: What makes the run: the checksums of kernel and agent, and leowarp's version.
     """
@@ -148,8 +148,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copy the files that plans name into `00-inputs/`. The directory alone is enough to reproduce its runs.
 
-    All files with one name have the same content, because `expand` rejects a second content. A file with an identical
-    copy is not written again.
+    Files with the same name have the same content, because `expand` rejects different files with the same name. A file
+    with an identical copy is not written again.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
@@ -183,12 +183,12 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """Read the runs of the study, as its last start planned them. With `run_id`, only the run with this id is returned,
-    even if it has left the study.
+    """Read the runs of the study, as its last start planned them. With `run_id`, return only the run with this id, even
+    if it is no longer in the study.
 
     run_id: The id of the only run to read.
     Returns: The runs in the order of the study. With `run_id`, the result has one run, or no run if the id is unknown.
-    Raises TraceError if the directory is not a study's directory, or if the file is damaged.
+    Raises TraceError if the directory is not a study's directory, or if the file with the plans is damaged.
     """
     # The rows are filtered while reading, because often only one of many thousands of plans is needed.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
@@ -201,7 +201,7 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
 
 
 def input_of(folder: Path, name: str) -> bytes:
-    """Return the content of an input file that plans of the study name.
+    """Return the content of an input file to which plans of the study refer.
 
     Raises TraceError if the file cannot be read.
     """
@@ -239,8 +239,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 def refuse_strange(folder: Path) -> None:
     """Raise TraceError if the directory of a study contains anything except files and directories.
 
-    A study never makes links, pipes or devices. In a directory from another person, links, pipes or devices could
-    redirect writes or block reads (docs/security.md).
+    A study never makes links, pipes or devices. In another person's directory, they could redirect writes or block
+    reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(

@@ -22,21 +22,22 @@ LAST = {
 COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
 """The columns with the cost of a run, in seconds and bytes."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
-"""The names that a parameter's column must not have."""
+"""The column of a parameter must not have one of these names."""
 
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""The summary keys that get no columns: a flow's name, and its number, which is the columns' prefix."""
+"""The keys of a summary that become no columns. They are a flow's name, and its number, which is the prefix of the
+flow's columns."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
-"""A pattern of scalars that count per category. For example, `drops_by_cause_pkts` has the `what` "drops" and the
-`unit` "_pkts". Its value is a dict from cause to count."""
+"""A pattern of the names of scalars that count per category. In `drops_by_cause_pkts`, for example, `what` is "drops"
+and `unit` is "_pkts". Its value is a dict from cause to count."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Everything besides the plan on which the result of a run depends.
+    """The result of a run depends on its plan and on these values.
 
     kernel_sha256, agent_sha256: The hashes of the guest's kernel image and of the agent in it, in hexadecimal.
     leowarp_version: The version of the package that computed the metrics.
@@ -81,8 +82,8 @@ def row_of(
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scalars of a summary as one flat dict. The names of flow 0's scalars begin with `flow0_`.
 
-    `drops_by_cause_pkts` becomes one scalar per cause, such as `drops_queue_pkts`. Lists are left out, and nan becomes
-    None.
+    `drops_by_cause_pkts` becomes one scalar per cause, such as `drops_queue_pkts`. Lists are left out, and nan is
+    replaced by None.
 
     >>> flat({"route_changes": 3, "drops_by_cause_pkts": {"queue": 7}, "flows": [{"flow": 0, "lost_pkts": 7}]})
     {'route_changes': 3, 'drops_queue_pkts': 7, 'flow0_lost_pkts': 7}
@@ -121,8 +122,8 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """Return the rows as a table.
 
     rows: The rows from `row_of`. A column that a row lacks is null in that row.
-    schema: The schema from `schema_of`. Whole numbers in a column of floats become floats. In a text column, any value
-        is converted to text.
+    schema: The schema from `schema_of`. In a column of floats, whole numbers are converted to floats. In a text column,
+        any value is converted to text.
     """
     arrays = []
     rows = list(rows)
@@ -149,8 +150,8 @@ def schema_of(
     rows: The new rows, which may be empty.
     known: The schema of the existing data set. The type of an existing column never becomes narrower.
     parameters: The columns of the parameters, with the types from the study file (`keys.column_types`).
-    Returns: `FIRST`, parameters, scalars in the order of first appearance, columns of `COSTS` that occur, `LAST`. Units
-        are in the metadata.
+    Returns: A schema with the columns of `FIRST`, the parameters, the scalars, those columns of `COSTS` that occur, and
+        `LAST`, in this order. Scalars are in the order in which they first occur. Units are in the metadata.
     """
     types: dict[str, pa.DataType | None] = {name: None for name in (known.names if known is not None else ())}
     if known is not None:
@@ -198,7 +199,7 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """Return the field of a column, with the column's unit in the metadata."""
+    """Return the Arrow field of a column. Its metadata contain the column's unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
     # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to

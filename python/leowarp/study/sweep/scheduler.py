@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CONNECT_S = 30
 """The maximum time in s to wait for an answer from the scheduler, or from a worker that has a result."""
 COUNT_S = 2.0
-"""The interval between counts of the workers, in s. On a cluster, workers may start and end at any time."""
+"""The workers are counted at this interval, in s. On a cluster, workers may start and end at any time."""
 
 
 class DaskWorkers:
@@ -47,8 +47,8 @@ class DaskWorkers:
 
     @property
     def free(self) -> int:
-        """Return the number of batches to submit now. Each worker has one batch in its queue, so that it never waits
-        for the study."""
+        """Return the number of batches to submit now. Each worker gets one batch to run and one in its queue, so that
+        it never waits for the study."""
         # Without workers, no batch is submitted, because the size of a batch depends on the number of workers.
         return max(0, 2 * self.size - len(self._under_way))
 
@@ -83,8 +83,8 @@ class DaskWorkers:
         return [event for future in list(self._under_way) if future in done for event in self._events_of(future)]
 
     def end(self) -> list[Event]:
-        """Cancel the batches that are not complete. A worker completes a batch that it has begun, but its results are
-        dropped."""
+        """Cancel the batches that are not complete. If a worker has begun a batch, it completes the batch, but the
+        results are dropped."""
         # A client that has lost its scheduler would wait forever for an answer to its request to cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a study on a Dask scheduler with two worker processes on the loopback interface, which share no memory."""
+"""Tests of a study on a Dask scheduler. It has two worker processes without shared memory, on the loopback
+interface."""
 
 import json
 import signal

@@ -21,7 +21,7 @@ from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
 
 MOST_LOST_WORKERS = 3
-"""The number of worker deaths during a run at which the run fails."""
+"""A run fails if this many workers have died while making it."""
 
 MOST_HOST_ERRORS = 3
 """The number of successive runs with a machine error after which the study ends. The session then assumes that the
@@ -35,7 +35,7 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Task:
-    """The work of one start of a study.
+    """The work that one start of a study has to do.
 
     name: The name of the study, which the display shows.
     runs: The requested runs, with or without a stored row.
@@ -80,12 +80,12 @@ class Workers(Protocol):
 
     @property
     def free(self) -> int:
-        """The number of batches that would start immediately."""
+        """The number of further batches that would start immediately."""
 
     def give(self, batch: Batch) -> None:
         """Start a batch.
 
-        `give` is called only while `free` is above 0, and returns immediately.
+        `give` is called only if `free` is above 0, and does not wait for the batch.
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -93,11 +93,11 @@ class Workers(Protocol):
         timeout."""
 
     def end(self) -> list[Event]:
-        """Stop all workers and their batches, and return the events that `wait` has not returned."""
+        """Stop all workers and their batches. Return the events that `wait` has not yet returned."""
 
 
 class Session:
-    """A session that lets workers make the runs of a task that are not in the store.
+    """A session in which workers make all runs of a task that the store lacks.
 
     If a run's result has an error, the run has failed. With `keep = "failed"`, a run that failed in a larger batch is
     repeated alone to write its directory. If a worker dies, it is unknown at first which run of its batch was the
@@ -162,7 +162,7 @@ class Session:
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
         """Return a batch of runs with the same kernel and origin.
 
-        With `keep = "failed"`, only a run that is alone in its batch writes its directory.
+        With `keep = "failed"`, a run writes its directory only if it is alone in its batch.
 
         The batch contains the input files of the plans, because other machines cannot read the study's directory.
         """
@@ -260,8 +260,8 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a completed run, and of failed runs that were set aside before it. The completed run shows
-        that the machine is able to make runs, so the machine did not cause the failures.
+        """Return the rows of a completed run, and of failed runs that were set aside before it. Because this run was
+        completed, the machine can make runs. The failures of the other runs are therefore not the machine's fault.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
@@ -319,7 +319,7 @@ class Session:
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
 
     def _show_progress(self) -> None:
-        """Show the progress of the study, including the runs of earlier starts."""
+        """Show the progress of the study. Runs that were made in earlier starts count too."""
         progress = StudyProgress(
             self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
             self._pace.rate_per_s, self._pace.cpu_s_per_run,

@@ -88,8 +88,8 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """Return the stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: The values by column, as in `rows.row_of`. If the journal is the only place of the row, its values have
-        JSON types.
+    Returns: A dict from column to value, as in `rows.row_of`. If the journal is the only place of the row, its values
+        have JSON types.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

@@ -2,10 +2,10 @@
 """The results of a study on disk, as one partitioned Parquet data set.
 
 The data set grows while the study runs. A row is safe when `add` returns, because the row is then in `journal.jsonl`.
-Later, rows move from the journal into Parquet files in `results/`. Each file appears complete or not at all. If a kill
-leaves a row both in the journal and in a file, readers use only one of them. All files have the same columns and types.
-If a row adds a column, a complete new data set replaces the old data set in one step. Only the process that holds the
-study's lock writes to the data set.
+Later, rows move from the journal into Parquet files in `results/`. Each file appears complete or not at all. If the
+process is killed, a row may be both in the journal and in a file. Readers then use only one of the two. All files have
+the same columns and types. If a row has a new column, the data set is written again, and replaces the old one in one
+step. Only the process that holds the study's lock writes to the data set.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from leowarp.study.sweep.rows import schema_of, table_of
 RESULTS = "results"
 """The folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
-"""The file with the rows that are not yet in a Parquet file. Each line is a JSON object."""
+"""The file with the rows that are not yet in a Parquet file."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
 """The limits of the journal. Rows move to a Parquet file after `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last
@@ -44,7 +44,8 @@ MOST_FILES = 200
 always merged."""
 
 LOOKS = 20
-"""The maximum number of attempts to read the results. Files may change during an attempt."""
+"""The maximum number of attempts to read the results. An attempt fails if another process replaces the files
+meanwhile."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -53,10 +54,11 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Layout:
-    """The parameter columns and the partition of the results.
+    """The columns of the parameters, and the column by which the results are partitioned.
 
     parameters: The parameter columns, in order.
-    partition: The column whose values are in folder names, such as `results/cc=bic/`, instead of in the files.
+    partition: The column by which the results are partitioned. Its values are in folder names, such as
+        `results/cc=bic/`, and not in the files.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -79,8 +81,8 @@ class Store:
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. Repair the effects of a kill: an interrupted replacement of the data set, partial
-        files, and an incomplete journal line.
+        """Open existing results. If an earlier process was killed, the data set may be replaced only in part, files may
+        be partial, and the last journal line may be incomplete. Repair this damage.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
@@ -114,9 +116,10 @@ class Store:
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add rows. When `add` returns, the rows survive a kill and a power cut.
+        """Add rows. When `add` returns, the rows are safe: they survive if the process is killed or the power fails.
 
-        rows: The rows from `rows.row_of`, one per run. None of these runs may be in `status`.
+        rows: The rows from `rows.row_of`, one per run. A run that already has a row, and so is in `status`, must not be
+            added again.
         Raises HostError if the rows cannot be written. Rows that earlier calls added remain stored.
         """
         if not rows:
@@ -185,7 +188,8 @@ class Store:
         """Update the stored rows to the study's current numbers and parameters. Rows whose run is no longer in the
         study get `in_study` false.
 
-        The study file may have changed. An additional value shifts all later numbers, and a new label renames a column.
+        The study file may have changed. If a value was added, all later runs get new numbers. If a label was added, a
+        column gets a new name.
 
         runs: The number and the parameter columns of each run, by run id.
         """
@@ -252,8 +256,8 @@ class Store:
         """Write a table as one file per partition, and return the number of files. The values of the partition column
         are stored only in folder names.
 
-        File names are random, because two starts of a study must not use the same name. Each file's metadata contain
-        the partition column's name and type, because a folder name is only text.
+        File names are random, because two starts of a study must not use the same name. A folder name is only text, so
+        the metadata of each file contain the name and type of the partition column.
         """
         key = self._layout.partition
         values = _partitions(table, key)
@@ -300,8 +304,8 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     """Return all rows without duplicates, their schema and the number of files. The schema includes the partition
     column.
 
-    If there are no files, the result is (None, None, 0). A folder name contains the partition value as text, so the
-    files' metadata have the type.
+    If there are no files, the result is (None, None, 0). The name of a folder contains the partition value only as
+    text. Its type is in the metadata of the files.
     """
     tables = []
     # File names are sorted, so that the order of rows does not depend on the order of directory entries.
@@ -406,8 +410,8 @@ def _partitions(table: pa.Table, key: str) -> list[str]:
 
 
 def _written_partition(results: Path) -> str | None:
-    """Return the column by which the files on disk are partitioned. The current study file may have another partition
-    column."""
+    """Return the column by which the files on disk are partitioned. It may differ from the partition column of the
+    current study file."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 

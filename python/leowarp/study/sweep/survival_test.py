@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that kill and restart a study: no row is lost, and no run that has a row is repeated."""
+"""Tests that kill and restart a study. No row may be lost, and no run that has a row may be repeated."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half"
 
 
 def rows_on_disk(out):
-    """Return the run ids that would remain on disk after a power cut, read without the store."""
+    """Return the run ids that would remain on disk after a power cut. The files are read without the store."""
     found = []
     for path in (out / "results").glob("*/*.parquet"):
         found += pq.ParquetFile(path).read(["run_id"])["run_id"].to_pylist()

@@ -35,8 +35,8 @@ class Environment:
 
     name, elevation_deg: The name of the environment, and the elevation of the satellite.
     states: The n states.
-    transitions: tuple of n tuples of n floats. The probability of a step from the row's state to the column's state,
-        one step per frame. Each row sums to 1.
+    transitions: tuple of n tuples of n floats. The probability that the chain goes from the row's state to the column's
+        state in one frame. Each row sums to 1.
     correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats. None means unknown. The correlation
         distance of the direct signal, the length of the slope between two states, and the shortest length of each
         state.

@@ -100,7 +100,7 @@ def test_at_minus_40_db_everything_is_lost():
 
 
 def one_by_one(power, snr_db, harq, start_ns, levels):
-    """Return the outcome of one codeword, with the protocol step by step, as (retransmissions, lost, bits sent)."""
+    """Simulate the protocol step by step for one codeword. Return (retransmissions, lost, bits sent)."""
     symbol_ns = harq.codeword_period_ns / (harq.first_transmission_bits(snr_db, levels) / 2)
     got = sent = 0.0
     energies = []
@@ -176,10 +176,10 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
 """The bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. The
-upper bound assumes that a single fade covers all transmissions of a codeword. For the lower bound, the codeword is sent
-twice as a whole in two independent fades, so the lower bound is the square of the upper one. The values are from an
-independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. Real fading during the 60 ms of a
-codeword gives a loss ratio between the two bounds."""
+upper bound assumes that a single fade covers all transmissions of a codeword. For the lower bound, the whole codeword
+is sent twice, in two independent fades. It is lost only if both attempts fail, so the lower bound is the square of the
+upper bound. The values are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold
+1.15. Real fading during the 60 ms of a codeword gives a loss ratio between the two bounds."""
 
 
 def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():

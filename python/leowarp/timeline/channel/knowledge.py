@@ -15,8 +15,8 @@ from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, 
 from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
-"""A receiver that knows the model has observed the channel over a distance of 10 km. The receiver has learned which
-levels follow each other. Over 10 km, the channel enters each of its states some hundreds of times. For short waves, 10
+"""A receiver that knows the model has learned which levels follow each other. It learned them by observing the channel
+over a distance of 10 km. Over 10 km, the channel enters each of its states some hundreds of times. For short waves, 10
 km would need too many samples, so the number of samples limits the distance."""
 
 LEARNING_SEED = 0
@@ -31,8 +31,8 @@ GROUPS = 64
 class Levels:
     """The power levels, in dB relative to line of sight. The channel exceeds each level with a target probability.
 
-    first_db, again_db: The levels without knowledge of the present level. `first_db` is for the target probability of
-        first transmissions. `again_db` is for the target probability of later transmissions.
+    first_db, again_db: The levels that are expected if the present level is unknown. `first_db` is for the target
+        probability of first transmissions. `again_db` is for the target probability of later transmissions.
     seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is `seen_db` now, it exceeds
         `next_db` after one delay, with the target probability of later transmissions.
     """
@@ -46,8 +46,8 @@ class Levels:
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
     """Return the levels that a receiver expects if it knows a whole power series.
 
-    first_target_ratio, target_ratio: The probabilities that the level is exceeded, for the first and for later
-        transmissions.
+    first_target_ratio, target_ratio: The probability that the channel exceeds the level, for first transmissions and
+        for later ones.
     delay_ns: The time between two transmissions.
     """
     first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
@@ -56,9 +56,9 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Return the power levels that a receiver expects if it knows the model of the channel. The levels at any time come
-    from the model's closed form (without slopes between states). The levels after a received level come from a separate
-    power series."""
+    """Return the power levels that a receiver expects if it knows the model of the channel. `Levels` contains two kinds
+    of levels. The levels at any time come from the model's closed form, without slopes between states. The levels after
+    a received level come from a separate power series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)

@@ -6,16 +6,17 @@ A terminal moves through an environment at a steady speed. Every random value is
 not of time:
 
 - the state: the environment's Markov chain makes one step per frame (see `LandMobile.frames`);
-- the direct signal: `mean_db + deviation_db n` with a Gaussian n whose correlation distance is `correlation_m`;
-- the diffuse signal: complex Gaussian of power `multipath_db`, Clarke's Doppler spectrum of width speed / wavelength;
-- between states, the three levels change along a slope of `transition_m`.
+- the direct signal: `mean_db + deviation_db n` with a Gaussian process n of correlation distance `correlation_m`;
+- the diffuse signal: a complex Gaussian process of power `multipath_db`, with Clarke's Doppler spectrum of width speed
+  / wavelength;
+- between states, the three levels change over a distance of `transition_m`.
 
 The power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
 because a receiver tracks its phase. The satellite's movement changes only the phase of the direct signal.
 
-A terminal at rest receives the same power during the whole run. Its channel is frozen, and another seed corresponds to
-another place. A frozen channel is not an error, but its level says nothing about the environment, so
-`power_series(...).frozen` is true.
+A terminal at rest receives the same power during the whole run. Its channel is frozen. A different seed corresponds to
+a different place of the terminal. A frozen channel is not an error, but its level says nothing about the environment,
+so `power_series(...).frozen` is true.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, plac
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 BLOCK_SAMPLES = 1 << 18
-"""The number of samples computed at once. A block's intermediate arrays take some 20 MB for a run of any length."""
+"""The number of samples computed at once. Therefore, intermediate arrays take only some 20 MB, whatever the length of
+the run."""
 
 SAMPLES_MAX = 500_000_000
 """The maximum number of samples in a series. So many samples take 2.5 GB for level and state. If a series would be
@@ -52,18 +54,18 @@ class LandMobile:
     """The scenario keys that describe the channel. If a key is None, its value comes from the environment's parameter
     set.
 
-    environment, elevation_deg, environments_path: The parameter set, and the user's file if the set is not one of
-        leowarp's.
+    environment, elevation_deg, environments_path: The first two select the parameter set. The third is the user's file,
+        if the set is not one of leowarp's.
     speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, as of a car on a road
         between trees.
     carrier_hz: The carrier frequency. The default is 2.2 GHz, the band in which the tables were measured.
     correlation_m, transition_m: The correlation distance of the direct signal. The length of the slope between two
         states.
-    frames: "common" or "by-state". The length of a step of the Markov chain. `common`: the step has the same length in
-        every state. This length is the mean of the states' shortest lengths, weighted by the states' shares. If all
-        steps are equally long, each state's share of the distance equals its share in the chain's stationary
-        distribution. The published shares equal this distribution, too. `by-state`: the step length of each state is
-        the shortest length of this state. This changes the states' shares of the distance.
+    frames: "common" or "by-state". The length of a step of the Markov chain. With `common`, the step has the same
+        length in every state: the mean of the states' shortest lengths, weighted by the states' shares. If all steps
+        are equally long, each state's share of the distance equals its share in the chain's stationary distribution.
+        The published shares are also equal to this distribution. `by-state`: the step length of each state is the
+        shortest length of this state. This changes the states' shares of the distance.
     frame_m: The length of a step. With `common`, this length is used instead of the weighted mean of the shortest
         lengths of all states.
     samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter, it is the
@@ -174,8 +176,8 @@ class Model:
 
     @property
     def way_shares(self) -> NDArray[np.float64]:
-        """The share of the distance that the terminal spends in each state, shape (states,). At constant speed, this is
-        also each state's share of the time."""
+        """For each state, the share of the distance that the terminal travels in it, shape (states,). At constant
+        speed, this is also each state's share of the time."""
         weighted = self.environment.state_shares * self.frames_m
         return weighted / weighted.sum()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power series compared with the model's closed forms. Tolerances are a few standard errors. For the tolerances,
+"""The power series compared with the model's closed forms. Each tolerance is a few standard errors. For the tolerances,
 each stay in a state counts as one independent sample."""
 
 import dataclasses

@@ -23,7 +23,7 @@ from leowarp.timeline.channel.decibels import power_ratio
 
 @dataclass(frozen=True)
 class Loo:
-    """Loo's three parameters, in dB relative to line of sight.
+    """The three parameters of Loo's model, in dB relative to the power with a line of sight.
 
     mean_db, deviation_db: The mean and the standard deviation of the direct signal's level.
     multipath_db: The mean power of the diffuse signal.
@@ -46,8 +46,8 @@ class Loo:
         """Return P(power <= level), in the shape of `level_db`.
 
         For a fixed direct signal z, the power is a non-central chi-squared variable with two degrees of freedom. The
-        mean over z is computed by the trapezoidal rule over +-8 standard deviations, which converges exponentially for
-        a Gaussian.
+        mean over z is computed by the trapezoidal rule over +-8 standard deviations. For a Gaussian, this rule
+        converges exponentially.
         """
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance

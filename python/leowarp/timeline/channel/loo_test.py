@@ -21,7 +21,8 @@ def test_decibels_of_an_amplitude_are_twice_those_of_a_power():
 
 
 def amplitude_density(state, r):
-    """Return the density of the amplitude r after Loo's equation 6, integrated with the nodes of the tested code.
+    """Return the probability density of the amplitude r by Loo's equation 6. The integral uses the same nodes as the
+    tested code.
 
     r / (b0 sqrt(2 pi d0)) times the integral over z of
     1/z exp(-(ln z - mu)^2 / (2 d0) - (r^2 + z^2) / (2 b0)) I0(r z / b0), with 2 b0 the diffuse signal's power.

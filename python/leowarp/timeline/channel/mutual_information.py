@@ -22,8 +22,8 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Return the bits per symbol, in the shape of `snr`. The values are interpolated in a table that `quadrature`
-    computed in steps of 0.05 dB.
+    """Return the bits per symbol, in the shape of `snr`. The values are interpolated from a table that was computed
+    with `quadrature` in steps of 0.05 dB.
 
     Between entries, the values are linear in dB (error at most 2e-5 bits). Below -50 dB, the values are proportional to
     Es / N0.
@@ -75,7 +75,7 @@ def _one(modulation: str, snr: float) -> float:
 
 def _real(points: NDArray[np.float64], snr: float) -> float:
     """Return the bits per symbol in one dimension, for points of mean energy 1 and noise variance 1 / (2 snr). The
-    integration is the trapezoidal rule over +-9 deviations."""
+    integral is computed by the trapezoidal rule from -9 to 9 standard deviations."""
     scaled = points * np.sqrt(2 * snr)
     d = scaled[:, None] - scaled[None, :]
     exponent = -(d * d)[..., None] / 2 - d[..., None] * _NODES
@@ -83,8 +83,8 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
-    """Return the mutual information of points in two dimensions. By symmetry, all points have the same information, so
-    only one point is computed."""
+    """Return the mutual information of points in two dimensions. All points have the same information because of
+    symmetry, so only the information of one point is computed."""
     d = np.sqrt(2 * snr) * (points[0] - points)
     nodes, weights = _COARSE, _COARSE_WEIGHTS
     exponent = (

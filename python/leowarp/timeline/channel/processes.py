@@ -58,14 +58,14 @@ def visits(
 
 
 def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
-    """Return the index of the interval that contains a uniform random number. The cumulated weights may end at another
-    value than 1."""
+    """Return the index of the interval that contains a uniform random number. The last cumulated weight need not be
+    1."""
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 class Blend:
-    """A parameter of the states as a function of distance. At a change of state, the parameter jumps if `width_m` is 0.
-    Otherwise, it changes linearly over the length `width_m`.
+    """A function from distance to a parameter of the state at that distance. At a change of state, the parameter jumps
+    if `width_m` is 0. Otherwise, it changes linearly over the length `width_m`.
 
     If `width_m` is not 0, the value is the running mean over a window of length `width_m`. The middle of a slope is at
     the change of state. A state shorter than the window blends with both neighbours.
@@ -142,8 +142,8 @@ class Multipath:
     whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
     long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of
     0.005 within four wavelengths. The second moment of the spectrum determines how often a level is crossed. Its error
-    is 2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. Truncating the exact spectrum's
-    response at `REACH_WAVELENGTHS` would lose 7 % of the second moment.
+    is 2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. If the response were cut off at
+    `REACH_WAVELENGTHS` without the Gaussian, 7 % of the second moment would be lost.
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32

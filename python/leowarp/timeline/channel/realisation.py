@@ -18,8 +18,8 @@ CODEWORDS_MAX = 100_000_000
 number of data bits is probably mistyped."""
 
 CAPACITY_WINDOW_NS = 100_000_000
-"""The length of a window of `Realisation.shared_bps`. The window is longer than the time from a codeword's first
-transmission to its last (60 ms)."""
+"""The length of a window in `Realisation.shared_bps`. It is longer than the time from the first to the last
+transmission of a codeword (60 ms)."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class Realisation:
         """Return the rate of new codewords if the link always has a codeword to send. Retransmissions use symbols that
         would otherwise carry new codewords.
 
-        The rate in each window is the rate of first transmissions, multiplied by their share of all bits sent:
+        In each window, the rate of first transmissions is multiplied by their share of all sent bits:
 
             rate = `rate_bps` (bits of first transmissions) / (bits of all transmissions), over the codewords that begin
             in the window
 
         A retransmission is counted in the window in which its codeword began, even if it is sent later.
 
-        rate_bps: The rate if every codeword had only its first transmission.
+        rate_bps: The rate that the channel would have if no codeword were retransmitted.
         Returns t_ns: int64 array of shape (n,), ascending, the first 0
         Returns rate_bps: int64 array of shape (n,)
         """

@@ -66,7 +66,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Return rows with quantiles and mean power of the series, next to the values of Loo's mixture."""
+    """Return rows with quantiles and mean power of the series. Each row also has the value from Loo's mixture."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels in dB, because the mean of levels corresponds to a geometric mean of powers.
@@ -87,7 +87,8 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Return rows with the rate and the mean duration of fades below each level. A frozen channel has no such rows."""
+    """Return rows with the rate of fades below each level, and their mean duration. The rate of a frozen channel is
+    None."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))

@@ -17,7 +17,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""A packet trace has a gap if it has no opportunity during this number of typical spacings."""
+"""A packet trace has a gap if it has no opportunity for a time of this many typical spacings."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -28,13 +28,14 @@ class CapacityDescription:
     """The capacity of a direction. Means and quantiles are weighted by time, and exclude times without a rate limit.
 
     If rows are shorter than 100 ms, the quantiles are computed from means over 100 ms. A row of a packet trace lasts 1
-    ms, and allows no packet or several.
+    ms. It allows 0, 1 or several packets.
 
     rows: The number of measured rows.
-    interval_ns: The median length of the rows, or 100 ms if the quantiles are computed from means over 100 ms.
+    interval_ns: The median time that a row covers, or 100 ms if the quantiles are computed from means over 100 ms.
     zero_ns: The time in which the direction carried nothing. In a packet trace, a gap counts only if it is longer than
-        `GAP_SPACINGS` times the spacing of nearby opportunities. A steady 3 Mbit/s has one packet per 4 ms, but no gap.
-    steps_bps: The quantiles of the absolute change of the rate from one row to the next.
+        `GAP_SPACINGS` times the spacing of nearby opportunities. For example, a steady rate of 3 Mbit/s is one packet
+        per 4 ms, but the pauses between packets are no gaps.
+    steps_bps: The quantiles of the absolute difference between the rates of successive rows.
     """
 
     mean_bps: float | None
@@ -96,8 +97,7 @@ def _gaps_ns(capacity: Capacity) -> int:
 
 
 def _means(capacity: Capacity, length_ns: Times) -> Capacity:
-    """Return the mean rates over windows of `CAPACITY_WINDOW_NS`, from the data carried up to each border. The last
-    window may be shorter."""
+    """Return the mean rates over windows of `CAPACITY_WINDOW_NS`. The last window may be shorter."""
     begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
     borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
     carried = np.concatenate([[0.0], np.cumsum(capacity.rate_bps * (length_ns / 1e9))])
@@ -107,8 +107,8 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """Return the quantiles of the values in `of`, by the shares in `QUANTILES`. The result is empty if there are no
-    values."""
+    """Return a dict from each share in `QUANTILES` to that quantile of the values in `of`. The result is empty if there
+    are no values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 

@@ -54,8 +54,8 @@ class Slot:
 class Description:
     """The numbers that describe one series of a measurement, and the measured capacity.
 
-    If the rows of a table have different lengths, its delays, spikes, slots and losses are computed as if probes were
-    sent every 10 ms.
+    The rows of a table may have different lengths. In this case, delays, spikes, slots and losses are computed as if
+    probes were sent every 10 ms.
 
     series: The kind of delays: round_trip, down or up. The value is none if only capacity was measured.
     span_ns: The time from the first sample to the last.
@@ -63,10 +63,10 @@ class Description:
     gaps: The times without a sample, if they are longer than ten intervals. For a table, these are the rows that report
         no connection.
     quantiles_ns: The quantiles of the delays.
-    mean_abs_step_ns: The mean absolute difference of two successive delays. Lost samples between them are ignored.
+    mean_abs_step_ns: The mean absolute difference between the delays of successive samples that arrived.
     schedule: The period and phase of the reconfigurations. None means that none was found.
     schedule_given: Whether the user gave the schedule. If so, no schedule was searched for in the data.
-    finding: The confidence in the schedule (or in its absence), and alternatives. None means that the schedule was
+    finding: The confidence in the result (a schedule, or none), and alternatives. None means that the schedule was
         given.
     seconds_of_minute: The seconds of each wall-clock minute at which reconfigurations happen. None means that the wall
         clock is unknown, or that the period does not divide a minute.

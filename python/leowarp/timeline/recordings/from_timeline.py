@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts a link's tables in a timeline into the measurement that periodic probes over the link would give."""
+"""Converts the tables of a link in a timeline into a measurement, as if periodic probes had measured the link."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def measurement_of_timeline(
 ) -> Measurement:
     """Return the measurement of both directions of a link that has tables in the timeline.
 
-    down: (str, str). The ends of the downlink, the sender first.
+    down: (str, str). The two nodes of the downlink, the sender first.
     Raises ScenarioError if the link has no tables.
     """
     t_ns = np.arange(0, duration_ns, PROBE_EVERY_NS, dtype=np.int64)

@@ -11,11 +11,11 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, 
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
-"""A loss is part of a handover if a reconfiguration is at most this long before or after it."""
+"""A loss belongs to a handover if a reconfiguration is at most this far away in time."""
 
 LONG_NS = 1_000_000_000
-"""A run of losses of at least this length is not part of a handover, because published handovers last tens to some
-hundred ms."""
+"""A run of lost probes is not part of a handover if it lasts at least this long. Published handovers last from tens to
+some hundreds of ms."""
 
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
@@ -44,7 +44,7 @@ class Loss:
         report the direction.
     in_handover: The number of probes lost within 1 s of a reconfiguration. None means that there is no schedule of
         reconfigurations.
-    runs: The lengths of the runs of lost probes, in chronological order.
+    runs: The lengths of the runs of successive lost probes, in chronological order.
     obstructions: The losses of 1 s and more that recur and begin at any time between reconfigurations. They recur as if
         satellites passed behind an obstacle.
     outages: The losses of 1 s and more that are not obstructions.
@@ -74,7 +74,7 @@ class Loss:
 
     @property
     def in_handover_ratio(self) -> float | None:
-        """The share of the lost probes that are within 1 s of a reconfiguration."""
+        """Of the lost probes, the share within 1 s of a reconfiguration."""
         return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
 
     @property
@@ -98,7 +98,7 @@ def loss_of(
     """Return the losses of a series.
 
     measurement: The measurement to which the series belongs.
-    name: The name of the series. Tools report the direction of a loss only for round trips.
+    name: The name of the series. Only for round trips, some tools report in which direction a probe was lost.
     schedule: The schedule of reconfigurations. None means that there is no schedule.
     rows: The table's rows, if the probes in `series` were computed from a table.
     """
@@ -180,8 +180,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
 
 
 def _mostly_lost(lost: Flags, width: int) -> Flags:
-    """Return whether more than half of the `width` probes around each probe are lost. Gaps shorter than `width` between
-    losses are therefore closed."""
+    """Return whether more than half of the `width` probes around each probe are lost. Gaps between losses are therefore
+    closed if they are shorter than `width`."""
     sums = np.concatenate([[0], np.cumsum(lost)])
     low = np.maximum(np.arange(len(lost)) - width // 2, 0)
     high = np.minimum(low + width, len(lost))
@@ -194,9 +194,9 @@ def _by_cause(
     """Divide long losses into obstructions and outages.
 
     While a satellite is behind an obstacle, packets are lost for seconds. Such a loss can begin at any time within a
-    slot, and similar losses follow in other slots. An outage is a single event, or a loss that continues through a
-    reconfiguration. A loss behind an obstacle seldom continues through a reconfiguration, because the next satellite is
-    at another place in the sky.
+    slot, and similar losses follow in other slots. All other long losses are outages: single losses, and losses that
+    continue through a reconfiguration. Behind an obstacle, a loss seldom continues through a reconfiguration, because
+    the next satellite is at another place in the sky.
     """
     if schedule is None:
         return (), found

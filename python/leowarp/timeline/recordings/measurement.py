@@ -120,12 +120,12 @@ class Transfer:
 
     t_ns, length_ns: int64 arrays of shape (n,). The beginning and length of each interval.
     way: down or up.
-    rate_bps: float64 array of shape (n,). The bits of payload per second, summed over the transfer's streams.
+    rate_bps: float64 array of shape (n,). The payload in bits per second, summed over the transfer's streams.
     retransmissions: float64 array of shape (n,). The number of retransmitted segments.
-    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). The values at the end of each interval: the sum of the streams'
-        windows, and the mean of the streams' smoothed round trips.
-    all_retransmissions: The number of retransmitted segments in the whole transfer, as its sender reports at the end. A
-        file that the receiver wrote contains only this total.
+    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). The sum of the streams' windows and the mean of their smoothed
+        round trips, both at the end of each interval.
+    all_retransmissions: The number of retransmitted segments in the whole transfer, as its sender reports at the end.
+        If the receiver wrote the file, it contains no other number of retransmissions.
     """
 
     t_ns: Times
@@ -144,8 +144,8 @@ class Measurement:
 
     source: The name of the file in messages.
     format: csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
-    round_trip, down, up: The measured series. In a series of round trips, `lost` is true if a probe or its reply was
-        lost.
+    round_trip, down, up: The measured series of round trips, and of delays in each direction. In a series of round
+        trips, `lost` is true if a probe or its reply was lost.
     lost_down, lost_up: Whether each probe is known to be lost in this direction. The arrays have the shape of
         `round_trip`.
     loss_up_ratio: float64 array or None. The loss ratio of the uplink in a table of round trips. The array has the
@@ -159,7 +159,7 @@ class Measurement:
     duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock, detected from sequence numbers.
     steady_ns: int64 array or None. The sending times after undoing the backward adjustments of the clock, in the shape
-        of `round_trip`. None means that the series' own clock was never set back.
+        of `round_trip`. None means that the clock of the series itself was never set back.
     transfer_back: The downlink part, if the transfer runs in both directions. `transfer` is then the uplink part.
     skipped: The parts of the file that could not be read, with counts and reasons.
     longest_step_ns: If only a part of the table was read, the longest step between two rows of the whole table. None
@@ -210,8 +210,8 @@ class Measurement:
         """Return a copy in which each probe has its sending time instead of the arrival time of its reply. ``ping -D``
         prints the time of the reply. The sending time is the time of the reply minus the round trip.
 
-        A probe is left out if its computed sending time is not later than the previous probe's. A few probes can be
-        left out because the clock was read late.
+        A probe is left out if its computed sending time is not later than the previous probe's. This may happen to a
+        few probes if the clock was read late.
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self
@@ -224,8 +224,8 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """Return the measurement with `down` and `up` as its capacities. If one of them is None, the measurement's own
-        capacity stays."""
+        """Return the measurement with the capacities `down` and `up`. If one of them is None, this capacity does not
+        change."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

@@ -2,16 +2,16 @@
 """Converts a measurement to rows of delay and loss for both directions of a link. The scenario keys are in
 ``[measured]``.
 
-The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
-gaps. After these steps, the rows are resampled and interpolated. The rows of the return direction are also shifted by
-the forward delay. Nothing is added to the measurement unless a key requests it.
+First, round trips are divided, lost probes are assigned to a direction, the trace is repeated, and gaps are treated, in
+this order. After these steps, the rows are resampled and interpolated. The rows of the return direction are also
+shifted by the forward delay. No step adds values to the measurement, unless a key requests it.
 
 A probe sent at t enters the forward direction at t. The reply enters the return direction at the probe's arrival, which
-is t plus the forward delay of the probe. The forward part of a round trip is therefore placed at the first time, and
-the return part at the second. A ping in the guest therefore gets exactly one measured round trip, and not a mixture of
-two.
+is t plus the forward delay of the probe. Therefore, the forward part of this round trip is placed at t. The return part
+is placed at t plus the forward delay. A ping in the guest therefore gets exactly one measured round trip, and not a
+mixture of two.
 
-The placement of forward and return parts is exact if no reply overtook another. Without overtaking, t + rtt never
+The forward and return parts are placed exactly if no reply overtook another. Without overtaking, t + rtt never
 decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an
 earlier probe. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives
 at its recorded time. If the previous reply arrives later, both arrive together.
@@ -33,7 +33,7 @@ from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The delay and loss of a direction. Row i holds from `t_ns[i]` until the next row, and the last row holds forever.
+    """The delay and loss of a direction. Row i is valid from `t_ns[i]` until the next row. The last row has no end.
 
     t_ns: int64 array of shape (n,). The times strictly increase.
     delay_ns: int64 array of shape (n,)
@@ -69,7 +69,7 @@ def channel_rows(
 ) -> tuple[Rows, Rows]:
     """Return the rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
-    keys: The scenario's section, with the treatment of round trips, losses and gaps.
+    keys: The scenario's section. Its keys say how round trips, losses and gaps are treated.
     begin_ns, end_ns: The begin and the end of the stretch, on the measurement's clock.
     down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
         first.
@@ -200,8 +200,8 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     """Return the direction as rows. A row is valid from its time on.
 
-    forward: _Way. The direction that the probes cross before `way`. None means that probes are sent in the direction
-        `way`.
+    forward: _Way. The direction that the probes cross before `way`. None means that probes enter `way` when they are
+        sent.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
@@ -228,7 +228,7 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
     """Return the indexes of samples that are followed by a gap. The last sample is included if the run continues for
-    long after it. Raises an error if the keys make gaps an error."""
+    long after it. Raises an error if the run has a gap and the key `gaps` is "error"."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
@@ -256,8 +256,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Replace each unknown delay (nan) by the previous known delay. If a packet with this delay would arrive after the
-    next packet with a known delay, the delay is reduced."""
+    """Replace each unknown delay (nan) by the previous known delay. The delay is reduced if a packet with it would
+    arrive after the next packet whose delay is known."""
     # On a FIFO link, a packet behind a lost one waits until the lost one would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
@@ -290,8 +290,8 @@ def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns:
 
 
 def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
-    """Return rows at multiples of `width_ns`. In each new row, probes have equal weight, and rows of a table are
-    weighted by their length."""
+    """Return rows at multiples of `width_ns`. Each new row is a mean in which all probes have equal weight. If the rows
+    come from a table, each is weighted by its length."""
     t_ns, place = way.t_ns, np.arange(len(way.t_ns))
     if way.probes:
         weight = np.ones(len(t_ns))

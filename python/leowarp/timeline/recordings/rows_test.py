@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ping over the rows of its own recording gets the recorded round trips. The link is a FIFO, computed packet by
-packet."""
+"""A ping over the rows of its own recording gets the recorded round trips. The tests compute the link as a FIFO, packet
+by packet."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def arrays(probes: list[tuple[int, int | None]]) -> tuple[Times, Delays]:
 
 
 def in_order(t_ns: Times, rtt_ns: Delays) -> Delays:
-    """Return the round trips, some of them lengthened, so that no reply arrives before the previous reply."""
+    """Return the round trips. If a reply arrives before the previous reply, its round trip is lengthened."""
     return np.where(np.isnan(rtt_ns), np.nan, np.fmax.accumulate(t_ns + rtt_ns) - t_ns)
 
 
@@ -41,8 +41,8 @@ def keys(**chosen: object) -> Measured:
 
 
 def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
-    """Return the times at which packets leave a FIFO link with the delays and losses in `rows`, and whether each packet
-    is lost."""
+    """Send packets over a FIFO link with the delays and losses in `rows`. Return the times at which packets leave the
+    link, and whether each packet is lost."""
     row = np.searchsorted(rows.t_ns, enters_ns, side="right") - 1
     assert (row >= 0).all()
     return np.maximum.accumulate(enters_ns + rows.delay_ns[row]), rows.loss_ratio[row] == 1

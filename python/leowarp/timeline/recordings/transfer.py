@@ -21,7 +21,7 @@ class TransferDescription:
     interval_ns: The median length of the intervals.
     mean_bps: The mean payload rate over the whole transfer.
     quantiles_bps: The quantiles of the payload rate over time.
-    zero_ns: The time in intervals in which nothing arrived.
+    zero_ns: The total length of the intervals in which nothing arrived.
     retransmissions: The number of retransmitted segments. None means that the file does not contain it.
     median_rtt_ns: The median of the smoothed round trips that TCP reports.
     """

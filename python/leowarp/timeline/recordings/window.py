@@ -2,9 +2,9 @@
 """Finds the rows of a large table that a run needs. The rows are sorted by time. A binary search therefore finds the
 first needed row without reading the rows before it.
 
-Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. A
-mistake in a row remains unnoticed if the run does not read this row. The search ends at anything unexpected, such as a
-time that is not a number. If the search ends early, the whole table is read, and its reader reports the mistake.
+For example, a run needed a thousandth of a table of 10^7 rows. To read the whole table took 6.2 GB of memory. A mistake
+in a row remains unnoticed if the run does not read this row. The search ends at anything unexpected, such as a time
+that is not a number. If the search ends early, the whole table is read, and its reader reports the mistake.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WORDS = (b"down", b"lost", b"")
 
 @dataclass(frozen=True)
 class Stretch:
-    """The part of a measurement that a run needs, on the measurement's clock.
+    """The part of a measurement that a run needs. Times are on the measurement's clock.
 
     margin_ns: The rows in this time before and after the needed part are also read.
     """
@@ -56,8 +56,8 @@ class Part:
 
     lines: The header and the rows, each with its line number in the file. They are stripped, and comments are left out.
     zero_ns: The time of the table's first row if times are on the wall clock, otherwise None.
-    longest_ns: The longest step between rows of the whole table if the table ends before the stretch ends, otherwise
-        None.
+    longest_ns: The longest time between two successive rows of the whole table, if the table ends before the stretch.
+        Otherwise None.
     """
 
     lines: list[tuple[int, str]]
@@ -115,7 +115,7 @@ class _Unexpected(Exception):
 
 
 class _Table:
-    """An open table with its header and rows. The position of its first byte identifies a row."""
+    """An open table with its header and rows. A row is identified by the position of its first byte in the file."""
 
     def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
         self._path, self._file = path, file
@@ -189,8 +189,8 @@ class _Table:
         return begin if found is None else found[0]
 
     def _first(self, at: int) -> tuple[int, bytes] | None:
-        """Return the first byte and text (without surrounding blanks) of the first row from position `at` on. A line
-        must begin at `at`. None means that there is no row.
+        """Return the first byte and text (without surrounding blanks) of the first row from position `at` on. `at` must
+        be the beginning of a line. None means that there is no row.
 
         After the call, the file position is directly after the returned row.
         """

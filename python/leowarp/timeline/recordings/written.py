@@ -36,8 +36,8 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Return the times, and the columns of delays and rates. Round trips are preferred to one-way delays, because
-    one-way delays are differences of two clocks."""
+    """Return the times of the rows, and the columns of delays and rates as texts. Round trips are preferred to one-way
+    delays, because one-way delays are differences of two clocks."""
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):

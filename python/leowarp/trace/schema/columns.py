@@ -20,8 +20,8 @@ class Kind:
     """The type of a column's values, in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: The type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5).
-        `wire` is empty if records do not contain the column.
+    wire: The type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). It
+        is empty if the column is not in the records.
     """
 
     type: pa.DataType
@@ -36,9 +36,10 @@ class Column:
     unit: The unit, or "" if the column has none.
     doc: The meaning of the column, for the file and the reference page.
     nullable: Whether a value may be missing. If it is false, a record without the value is an error.
-    words: The word for each number of an enumeration, otherwise empty. Words replace the numbers in tables of a `Run`.
-    names: The metadata entry with the names of hosts or nodes, otherwise empty. Names replace the numbers in tables of
-        a `Run`.
+    words: The word for each number, if the column is an enumeration. Otherwise empty. Tables of a `Run` contain the
+        words instead of the numbers.
+    names: The metadata entry with the names of hosts or nodes, otherwise empty. Tables of a `Run` contain the names
+        instead of the numbers.
     """
 
     name: str

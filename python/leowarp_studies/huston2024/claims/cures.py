@@ -19,8 +19,8 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
     """Compare unmodified BBR with a BBR that only delays rate increases across reconfigurations. Runs with the same
-    seed are compared. Goodput, retransmissions and the 99th percentile of the RTT are compared. Results of the complete
-    `bbr_handover` are only listed.
+    seed are compared. Goodput, retransmissions and the 99th percentile of the RTT are compared. The results of the
+    complete `bbr_handover` are listed, but do not decide the verdict.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
@@ -51,8 +51,8 @@ def deferring_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.13 of huston2024 (text).
 def handover_aware_cubic(frames: Frames) -> Outcome:
-    """Compare a CUBIC that repairs handover losses without reducing its window with unmodified CUBIC and with BBR,
-    paired by seed.
+    """Compare three TCPs over the same seeds: a modified CUBIC, unmodified CUBIC, and BBR. The modified CUBIC repairs
+    handover losses, but does not reduce its window for them.
 
     Returns: Numbers: `goodput_ratio` (relative to CUBIC), `of_bbr_ratio`.
     """
@@ -70,7 +70,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 
 
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
-"""The queue disciplines that mark CUBIC's packets as in RFC 3168."""
+"""The queue disciplines over which CUBIC is run with marks as in RFC 3168."""
 MARKS_ONLY = "cubic_handover-marks"
 """The name of the CUBIC variant that reacts to marks and timeouts. It ignores losses that fast recovery can repair."""
 
@@ -80,8 +80,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """Compare three senders: a CUBIC over fq_codel that reacts to marks but not to losses, plain CUBIC, and BBR.
 
     Two other combinations are only listed. One combination is DCTCP over a queue that marks above 5 ms. The other is
-    CUBIC that reacts to marks as in RFC 3168, over five queues. The senders of both combinations reduce the window at
-    losses and at marks.
+    CUBIC over five queues, with the reaction to marks of RFC 3168. The senders of both combinations reduce the window
+    at losses and at marks.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (goodput with RFC 3168 divided by goodput
@@ -161,7 +161,7 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
     """Compare three BBRs: a version 3 that defers across reconfigurations, version 1, and the unmodified version 3. The
-    deferring version runs beside a CUBIC flow, and alone.
+    deferring version runs alone, and beside a CUBIC flow.
 
     Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by its goodput beside
         version 1), `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
@@ -192,7 +192,8 @@ def bbr3_defers(frames: Frames) -> Outcome:
 
 # Implements claim 3.29 of huston2024 (text).
 def cubic_is_fairer(frames: Frames) -> Outcome:
-    """Compare Jain's index of two CUBIC flows with Jain's index of BBR and CUBIC together, paired by seed.
+    """Compare Jain's index of two CUBIC flows with Jain's index of a BBR flow beside a CUBIC flow. Runs with the same
+    seed are compared.
 
     Returns: Numbers: `jain_difference` (CUBIC's minus BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
     """
@@ -219,7 +220,8 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
     The queue that drops represents smart queue management (SQM) for flows without ECN.
 
-    Returns: Numbers: `ecn_alone_ratio` of goodput, `rtt_p99_ratio`, `recoveries_difference`.
+    Returns: Numbers: `ecn_alone_ratio` (of goodput), `rtt_p99_ratio`, `recoveries_difference`. All compare marking with
+        dropping.
     """
     marking, dropping = "cubic-ecn-fq_codel", "cubic-fq_codel"
     goodput, rtt = ev.gain(frames, marking, dropping), ev.gain(frames, marking, dropping, "rtt_p99_ns")
@@ -241,11 +243,11 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
 # Implements claim 3.21 of huston2024 (comments).
 def pacing_mitigates(frames: Frames) -> Outcome:
-    """Compare CUBIC and Reno off-peak with and without pacing by fq: packets dropped by queues, and goodput.
+    """Test how pacing by fq changes the goodput of CUBIC and Reno off-peak, and the packets that queues drop.
 
-    At peak, isolated loss makes windows so small that queues hardly drop packets, so off-peak sessions are used.
+    Off-peak sessions are used because queues hardly drop packets at peak. There, isolated loss keeps the windows small.
 
-    Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` without pacing.
+    Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`, and `drops_pkts` (without pacing).
     """
     parts, texts, numbers = {}, [], {}
     for name in ("cubic", "reno"):

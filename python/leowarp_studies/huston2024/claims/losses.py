@@ -36,7 +36,7 @@ s."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
-    """Return, for each isolated loss in `traces`, whether the sender cut its window within `WITHIN_S`.
+    """Return, for each isolated loss in `traces`, whether the sender cut its window within `WITHIN_S` after it.
 
     A loss is isolated if it occurs on the link, not near a reconfiguration, and no other loss occurs within `WITHIN_S`.
     A timeout is counted as a cut, because it also sets the slow-start threshold.
@@ -55,11 +55,11 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
 
 # Implements claim 3.23 of huston2024 (text).
 def sack_distinguishes(frames: Frames) -> Outcome:
-    """Compare the share of isolated losses after which CUBIC cuts its window, and the number of timeouts, with and
-    without SACK.
+    """Compare CUBIC with and without SACK. The numbers are the share of isolated losses after which CUBIC cuts its
+    window, and the number of timeouts.
 
-    Returns: Numbers: `cut_ratio` and `cut_without_ratio` (shares of isolated losses), `losses` and `losses_without`,
-        `timeouts_difference` (with minus without SACK, per session).
+    Returns: Numbers: `cut_ratio` and `cut_without_ratio` (shares of isolated losses, with and without SACK), `losses`
+        and `losses_without`, `timeouts_difference` (timeouts with SACK minus timeouts without, per session).
     """
     with_sack, without = (
         followed_by_a_cut(frames["traces"].get((name, PEAK), [])) for name in ("cubic", "cubic-nosack")
@@ -115,15 +115,15 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
 
 
 def _kept(rows: pd.DataFrame, most: float) -> Middle:
-    """Return the median over seeds of a variant's goodput at the loss `most`, divided by its goodput without loss."""
+    """For each seed, divide a variant's goodput at the loss `most` by its goodput without loss. Return the median."""
     named = rows.assign(variant=rows["loss_ratio"].map({0.0: "none", most: "most"}))
     return paired_ratio(named, "goodput_bps", "most", "none")
 
 
 # Implements claim 3.25 of huston2024 (text).
 def loss_detracts(frames: Frames) -> Outcome:
-    """Return the goodput of CUBIC and Reno at peak, divided by goodput on the same path without isolated loss, paired
-    by seed.
+    """Return how much isolated loss costs CUBIC and Reno at peak. The goodput is divided by the goodput without
+    isolated loss, for the same seed and path.
 
     Returns: Numbers: `<name>_ratio` for CUBIC and Reno, and for comparison also for BBR.
     """
@@ -155,8 +155,8 @@ def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
 
 
 def _slopes_bps_per_s(trace: Trace) -> list[float]:
-    """Return the slope of goodput in each interval between cuts, in bit/s per second, fitted to the bins by least
-    squares."""
+    """Return the slope of the goodput in each interval between two window cuts, in bit/s per second. A line is fitted
+    to the bins by least squares."""
     found = []
     for from_s, until_s in _stretches(trace):
         inside = (trace.t_s >= from_s) & (trace.t_s < until_s - WITHIN_S)
@@ -167,7 +167,8 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 def _drops_ratio(trace: Trace) -> list[float]:
     """Return, for each cut after a single lost packet, the goodput after the cut divided by the goodput before it. The
-    second before the cut is compared with the second that begins half a second after the cut.
+    goodput before is that of the second that ends half a second before the cut. The goodput after is that of the second
+    that begins half a second after the cut.
 
     Neither of the two seconds contains the bin of the cut.
     """
@@ -183,7 +184,7 @@ def _drops_ratio(trace: Trace) -> list[float]:
 
 # Implements claim 3.28 of huston2024 (figure 6).
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
-    """Measure CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
+    """Measure how fast CUBIC's goodput grows between window cuts at peak, and how much it falls after a single loss.
 
     Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Each session
         gives a median, and both numbers are medians over the sessions.

@@ -36,8 +36,8 @@ def minimum_changes(frames: Frames) -> Outcome:
     """Find the period of the flood ping's RTT from the pings alone. The claim says that the minimum RTT differs between
     slots and is constant within a slot.
 
-    The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
-    its delays.
+    The plan's schedule of reconfigurations is not used. The first second of a slot is left out, because the
+    reconfiguration still affects its delays.
 
     Returns: Numbers: `period_s` (a list; null if no period is found), `changed_over_1_ms_ratio`,
         `changed_over_500_us_ratio` (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
@@ -81,7 +81,8 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """Compare the share of lost probes near a reconfiguration with the share of all probes near one.
+    """Compare the share of lost probes that were sent near a reconfiguration with the share of all probes that were
+    sent near one.
 
     Of all probes, 13 % are near one, because 2 s of each 15 s slot are within 1 s of a reconfiguration.
 
@@ -125,8 +126,8 @@ def loss_gathers(frames: Frames) -> Outcome:
 def latency_rises(frames: Frames) -> Outcome:
     """Return the largest RTT in the second after a reconfiguration, minus the median RTT in the second before it.
 
-    The maximum is used because the spike is much shorter than a second. If all probes of the spike are lost, the rise
-    is small. `rise_p50_ms` includes these reconfigurations.
+    The largest RTT is used because the spike is much shorter than a second. If all probes in the spike are lost, the
+    measured rise is small. `rise_p50_ms` includes these reconfigurations.
 
     Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """
@@ -282,8 +283,8 @@ def capacity_range(frames: Frames) -> Outcome:
     """Compare the goodput of the capacity tests with figure 2: median, lowest and highest value in each direction.
 
     A test uses TCP, so its result is below the capacity of the link. The capacity of the link during each test is
-    therefore also listed. The capacity shows whether the profile is wrong or losses slowed the test. The lowest and the
-    highest value are single tests among 1,464, so they have wider tolerances than the medians.
+    therefore also listed. It shows whether the profile is wrong, or losses slowed the test. The lowest and the highest
+    value are single tests out of 1,464, so their tolerances are wider than those of the medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -321,7 +322,8 @@ def capacity_range(frames: Frames) -> Outcome:
 
 
 def _by_hour(rows: pd.DataFrame) -> str:
-    """Return the share of tests below 80 % of their link's capacity, and medians by hour of the day."""
+    """Return a text with the share of tests that measured less than 80 % of the link's capacity. It also has the median
+    results for each hour of the day."""
     # The medians are computed by hour, because the profile's capacity depends on the hour. Tests are four hours apart,
     # so there are six different hours.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
@@ -342,7 +344,7 @@ def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
 
 
 def _quartiles(values: np.ndarray) -> str:
-    """Return the three quartiles of the values as a text that explains a verdict."""
+    """Return a text with the three quartiles of the values, which explains a verdict."""
     return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
 
 

@@ -2,10 +2,10 @@
 """Claims about sessions of Reno, CUBIC and BBR at peak and off-peak (3.7 to 3.11, 3.27), and about SACK.
 
 Each function takes the study's data sets and returns an `Outcome`. Its `numbers` are in bit/s or packets, or are
-ratios. Variants are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare
-values over different paths. On this path, a loss-based session is limited by isolated loss and not by handovers.
-Without isolated loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each
-proposal of the study is also run without isolated loss (`CLEAN_PEAK`).
+ratios. Variants are compared on the same path, in pairs with the same seed (`evidence.gain`). The medians of two
+variants could come from different paths. On this path, a loss-based session is limited by isolated loss and not by
+handovers. Without isolated loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated
+loss"). Each proposal of the study is also run without isolated loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 
 # Implements claim 3.7 of huston2024 (figure 6).
 def cubic_at_peak(frames: Frames) -> Outcome:
-    """Compare a CUBIC session's first peak, the fall after it, and its mean with the capacity of its link.
+    """Compare three values of a CUBIC session's goodput with the link's capacity: the first peak, the lowest value
+    after it, and the mean.
 
     Peak and fall are means over half a second (`BIN_NS`). The height of the peak depends on whether HyStart or a loss
-    ends slow start. The end of slow start, and the peak of sessions without HyStart, are listed, but not tested.
+    ends slow start. The outcome also lists what ended slow start, and the peak of sessions without HyStart. Neither is
+    tested.
 
     Returns: Numbers (medians with intervals): `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`. There are also counts of losses and cuts (`words.counts`).
@@ -114,7 +116,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
 
 # Implements claim 3.27 of huston2024 (figure 7).
 def cubic_starts_fast(frames: Frames) -> Outcome:
-    """Return the largest mean over half a second in the first second of a CUBIC session off-peak.
+    """In the first second of an off-peak CUBIC session, return the largest mean goodput over half a second.
 
     Returns: Numbers: `first_second_bps`, the median over seeds with its interval.
     """
@@ -188,7 +190,7 @@ def _median(values: np.ndarray) -> float:
 
 # Implements claim 3.10 of huston2024 (text).
 def reno_is_poor(frames: Frames) -> Outcome:
-    """Return Reno's goodput as a share of its link's capacity, and relative to CUBIC's goodput, paired by seed.
+    """Compare Reno's goodput with its link's capacity and with CUBIC's goodput. Sessions are paired by seed.
 
     Returns: Numbers: `used_ratio`, `of_cubic_ratio`.
     """
@@ -211,7 +213,7 @@ def sack_matters(frames: Frames) -> Outcome:
     off-peak and without isolated loss.
 
     The verdict depends only on the share that CUBIC keeps at peak. NewReno repairs a single loss per window in one
-    round trip, just as SACK does. The gain by SACK depends on how many packets of a window are lost.
+    round trip, just as SACK does. The benefit of SACK therefore depends on how many packets of a window are lost.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

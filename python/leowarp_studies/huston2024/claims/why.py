@@ -18,15 +18,16 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""The names of conditions in which only one property of the path varies, or none."""
+"""The names of the conditions in which at most one property of the path varies."""
 MOVES_RATIO = 0.05
 """The smallest relative change that counts as a change of BBR's estimate. It is half as large as a change that claim
 3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
-    """Return a text with the changes of BBR's estimate if only the capacity varies, and if only the base delay varies.
-    The text is empty if one of the two conditions has no runs."""
+    """Return a text that says how much BBR's estimate changes. One number is for runs in which only the capacity
+    varies, and one for runs in which only the base delay varies. The text is empty if either kind of runs is
+    missing."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -39,7 +40,8 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """Compare BBR over paths on which capacity, base delay and jitter each vary or are constant.
+    """Compare BBR over several paths. Each of capacity, base delay and jitter varies on some paths, and is constant on
+    the others.
 
     If BBR used only the minimum RTT, two predictions would follow. Jitter above the minimum has no effect, and a step
     of the minimum changes BBR's estimate. Both predictions are tested, because other explanations also predict that
@@ -128,11 +130,11 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
 # Implements claim 3.19 of huston2024 (text).
 def others_make_the_peak(frames: Frames) -> Outcome:
-    """Compare CUBIC and BBR beside flows of other customers with the same sessions without other customers. All
-    sessions have the isolated loss of off-peak hours.
+    """Compare sessions of CUBIC and BBR with and without flows of other customers. All sessions have the isolated loss
+    of off-peak hours.
 
-    The study does not state the number of customers, so several numbers are tested. The claim holds if, with one number
-    of customers, CUBIC is slowed as much as the study observed, and BBR keeps its rate.
+    The study does not state the number of customers, so several numbers are tested. The claim holds if there is a
+    number of customers with which CUBIC slows as much as the study observed, and BBR keeps its rate.
 
     Returns: Numbers by number of customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.
@@ -186,10 +188,10 @@ KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 
 # Implements claim 3.20 of huston2024 (comments).
 def quic_is_tcp(frames: Frames) -> Outcome:
-    """Compare the goodput of QUIC stacks that use CUBIC with the goodput of the kernel's CUBIC, over the profile. The
-    study `programs` measures both goodputs.
+    """Compare QUIC stacks that use CUBIC with the kernel's CUBIC, by their goodput over the profile. The study
+    `programs` measures both goodputs.
 
-    Returns: Numbers: `of_kernel_ratio` by stack.
+    Returns: Numbers: `of_kernel_ratio` of each QUIC stack.
     """
     rows: pd.DataFrame = frames["programs"]
     median = rows[rows["group"] == "starlink"].groupby("sender")["goodput_bps"].median()

@@ -50,11 +50,11 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. A
-    nested table that is a section of a scenario is split into dotted keys.
+    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. If
+    a nested table is a section of a scenario, it is split into dotted keys.
 
-    A table that is itself the value of a key (sysctls, parameters of a queue) is not split. `_DEPTH` gives the number
-    of parts of a key in each section.
+    If a table is itself the value of a key, such as the sysctls or a queue's parameters, it is not split. `_DEPTH`
+    gives the number of parts of a key in each section.
     """
     # Below this depth, a table is a value: the sysctls of `tcp.sysctl`, for example, are one value.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)

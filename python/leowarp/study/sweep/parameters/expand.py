@@ -25,15 +25,15 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that occurs in no study. `around_seed` inserts this seed in a plan to find the seed's place in the text."""
+"""A seed that occurs in no study. `around_seed` uses it to find the seed's place in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
 """The maximum number of combinations. Before the first run, each combination is loaded and checked, which takes 5
 ms."""
 
 MOST_PRODUCT = 2_000_000
-"""The maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against
-both takes 5 us."""
+"""The maximum number of combinations before `exclude` and `only` are applied. Testing a combination against both takes
+5 us."""
 
 MOST_RUNS = 1_000_000
 """The maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at
@@ -45,7 +45,8 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Combination:
-    """One value for each parameter, and the data derived from these values. The data do not depend on the seed.
+    """One value for each parameter, and the columns and the plan that follow from these values. They do not depend on
+    the seed.
 
     values: The value of each parameter as in the study file, keyed by dotted key.
     columns: The value of each result column, keyed by column name (see `keys.columns_of`).
@@ -124,8 +125,8 @@ class PlannedRun:
 def expand(study: StudyFile) -> list[PlannedRun]:
     """Return all runs of a study. All plans are checked before any run is made.
 
-    Returns: The runs in the order of their numbers. All combinations with the first seed come first, followed by the
-        second seed. A study that is stopped early has results of all combinations for the first seeds.
+    Returns: The runs in the order of their numbers. The runs of all combinations with the first seed come first, then
+        those with the second seed. A study that is stopped early has results of all combinations for the first seeds.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
         combination is left. The error names the
     file, the line, the key and the combination.

@@ -88,8 +88,8 @@ class StudyFile:
         The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
         the same number of values.
     exclude, only : tuple of Condition
-        The conditions that remove combinations. Combinations that match `exclude` are removed. If `only` is not empty,
-        combinations that match none of its conditions are also removed.
+        Combinations that match a condition in `exclude` are removed. If `only` is not empty, all combinations that
+        match none of its conditions are removed too.
     seeds : tuple of int, optional
         The seeds with which each combination is run. None means one run per combination, with the scenario's own seed.
     keep : str

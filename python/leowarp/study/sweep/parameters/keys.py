@@ -121,7 +121,8 @@ def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataTy
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
-    """Return the label, or else the key's parts joined by underscores, such as `flows_0_congestion_control`.
+    """Return the label. Without a label, return the parts of the key, joined by underscores, such as
+    `flows_0_congestion_control`.
 
     >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
     ('flows_0_congestion_control', 'queue')

@@ -29,7 +29,7 @@ could fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
-    """Return the values of a range in the form of a scenario: strings with a unit, or integers for a count.
+    """Return the values of a range as a scenario contains them: strings with a unit, or integers for a count.
 
     given: The keys `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
     key: The scenario key that is varied. The quantity of the key determines the allowed units, and whether values are
@@ -73,7 +73,8 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
-    """Return whether a parameter's values are numbers in rising or falling order. A line may connect ordered values.
+    """Return whether a parameter's values are numbers in rising or falling order. If they are, a figure may connect
+    them by a line.
 
     values: The values in the form that a scenario accepts.
     key: The scenario key that is varied. None means that the parameter is not a single key of a plan. Its values are

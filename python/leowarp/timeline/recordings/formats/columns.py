@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in columns without a header: `time sequence rtt`, or the columns that the user names, as in `--columns
-t_ns,rtt_ms`.
+"""Reads numbers in columns without a header. The columns are `time sequence rtt`, or those that the user names, as in
+`--columns t_ns,rtt_ms`.
 
 Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
 time. If there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without
-`--columns`, three columns of which the second counts up are read as ``t_s,seq,rtt_ms``. For any other file, `--columns`
-is needed. Without it, the error message contains a guess for the user to confirm.
+`--columns`, a file of three columns is read as ``t_s,seq,rtt_ms`` if the numbers in its second column count up. For any
+other file, `--columns` is needed. Without it, the error message contains a guess for the user to confirm.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GUESSED_FROM_ROWS = 1000
 # another column.
 _LONGEST_NS = 60_000_000_000
 _NUMBERS_OF_16_BITS = 65536
-"""icmp_seq restarts at 0 after 65535."""
+"""The number of values of icmp_seq, which restarts at 0 after 65535."""
 _NEIGHBOURS = 8
 _RISES = 0.9
 """A column counts as times if its values rise or stay equal in more than this share of the steps. A clock may thus
@@ -207,7 +207,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
 
 class _Row:
-    """A row, whose cells are converted according to the columns."""
+    """A row of the file. The names of the columns determine how its cells are converted."""
 
     def __init__(self, path: Path, line: int, cells: list[str], columns: tuple[str, ...]) -> None:
         self.line, self._where, self._columns, self._path = line, f"{path}:{line}", columns, path
@@ -250,7 +250,8 @@ class _Row:
 
 
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Return sequence numbers that continue to count up where 16-bit numbers restart after 65535.
+    """Return the sequence numbers without restarts. If a 16-bit number restarts after 65535, the result counts on with
+    65536.
 
     Raises ScenarioError if the numbers restart anywhere else and stay low, because the file then contains a second
     measurement.
@@ -308,7 +309,8 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
 
 
 def _cells(line: str) -> list[str]:
-    """Return a row's cells, which are separated by a comma or semicolon with optional blanks, or by blanks or tabs."""
+    """Return the cells of a row. The separator is a comma or semicolon, with or without blanks around it, or blanks or
+    tabs."""
     return [cell.strip() for cell in _APART.split(line.strip())]
 
 
@@ -320,7 +322,8 @@ def _usual_width(rows: list[list[str]]) -> int:
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Return whether the values are whole numbers that rise by one, or by more where probes are missing."""
+    """Return whether the values look like sequence numbers. They are whole, and rise by one, or by more if probes are
+    missing."""
     # If every second probe is missing, at least half of the remaining steps are still 1. In a column of times in whole
     # ms, that many steps of 1 are rare.
     steps = np.diff(values)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that contain one long list, as irtt and iperf3 write them.
 
-A file may contain several documents: iperf 3.16 and 3.17 print the same document twice, `--logfile` appends, and
-`--json-stream` writes one document per line. The text around the documents (warnings from a shell's `2>&1`) is skipped
-and counted.
+A file may contain several documents. iperf 3.16 and 3.17 print the same document twice, `--logfile` appends documents,
+and `--json-stream` writes one document per line. The text around the documents (warnings from a shell's `2>&1`) is
+skipped and counted.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
 
 
 def _elements(whole: Document) -> list[Document]:
-    """Return the documents in the document if it is a list, otherwise the document itself. `jq -s` and scripts combine
-    several files as a list."""
+    """If the document is a list, return its elements as documents. Otherwise return the document itself. `jq -s` and
+    scripts combine several files into a list."""
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]

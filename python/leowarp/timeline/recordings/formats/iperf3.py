@@ -38,8 +38,8 @@ normal, because iperf3 rounds rates and ends each interval with a complete segme
 
 
 def looks_like_iperf3(text: str) -> bool:
-    """Return whether a JSON text has iperf3's intervals, or the events of ``--json-stream``, and not irtt's round
-    trips."""
+    """Return whether a JSON text has iperf3's intervals, or the events of ``--json-stream``. The result is False if it
+    has irtt's round trips."""
     return '"round_trips"' not in text and ('"intervals"' in text or ('"event"' in text and '"interval"' in text))
 
 
@@ -141,8 +141,8 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object in which a second `sum` gets another name. Some releases write both sums of --bidir with the
-    same key."""
+    """Build a JSON object. If the key `sum` occurs twice, the second one gets another name. Some releases write both
+    sums of --bidir with the same key."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value

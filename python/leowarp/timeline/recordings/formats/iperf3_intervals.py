@@ -22,7 +22,7 @@ EMPTY = ("interval of no length", "intervals of no length")
 
 @dataclass(frozen=True)
 class Roles:
-    """The properties of a test that are the same in all intervals: which side wrote the file, and which side sends.
+    """Which side of a test wrote the file, and which side sends. Both are the same in all intervals.
 
     server: Whether the server wrote the file.
     reverse: Whether the server sends.
@@ -39,7 +39,8 @@ class Interval:
     """One interval of a transfer.
 
     where: The name of the interval in messages.
-    ways: The `VALUES` for ``up``, ``down`` or both, in the file's units. nan means that the file lacks the value.
+    ways: For ``up``, ``down`` or both, the values of the fields in `VALUES`, in the file's units. nan means that the
+        file lacks the value.
     moved_bytes: The payload in both directions. None means that at least one stream does not report its bytes.
     sends: Whether the side that wrote the file is the sender.
     """
@@ -97,8 +98,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """Return the direction of a stream, down or up. Up is from the client to the server, because the client is at the
-    user's end of the path."""
+    """Return the direction of a stream, down or up. Data from the client to the server go up, because the client is at
+    the user's end of the path."""
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -112,8 +113,8 @@ def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
 
 
 def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
-    """Return the values over all streams of one direction. Rates, retransmissions and windows are added, and round
-    trips are averaged."""
+    """Combine the values of all streams of one direction. Rates, retransmissions and windows are added, and round trips
+    are averaged."""
     for place, stream in streams:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
         _check_rate(f"{where}.streams[{place}]", stream)
@@ -132,7 +133,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
 def _sum_of(
     sums: list[dict[str, Any]], streams: list[tuple[int, dict[str, Any]]], *, alone: bool
 ) -> dict[str, Any] | None:
-    """Return iperf3's sum for the streams of one direction."""
+    """Return the sum that iperf3 printed for the streams of one direction."""
     if alone and len(sums) == 1:
         return sums[0]
     sender = streams[0][1].get("sender")

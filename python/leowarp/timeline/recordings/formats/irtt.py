@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
+"""Reads irtt's JSON (``irtt client -o FILE``). It has round trips, and one-way delays if the server sent time stamps.
 
 The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
 needs to process a probe. `send` is client to server, here *up*, because the client is at the user. `receive` is *down*.
-One-way delays are differences between the clocks of two machines, so they contain the difference of the clocks and may
-be negative.
+A one-way delay is measured with the clocks of two machines. It contains the difference of the clocks, so it may be
+negative.
 
 A round trip is left out if it is negative or contradicts its own time stamps. Its probe counts neither as lost nor as
 answered.
@@ -31,13 +31,14 @@ _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
 
 
 def looks_like_irtt(text: str) -> bool:
-    """Return whether a JSON text has irtt's round trips or, if it was truncated before them, irtt's version."""
+    """Return whether a JSON text contains irtt's round trips. If the text was truncated before them, irtt's version is
+    enough."""
     return '"round_trips"' in text or '"irtt"' in text
 
 
 def read_irtt(path: Path) -> Measurement:
-    """Return the round trips, and the direction in which each lost probe was lost. One-way delays are included if the
-    server sent time stamps.
+    """Return the round trips. For each lost probe, also return the direction in which it was lost. One-way delays are
+    included if the server sent time stamps.
 
     Raises ScenarioError, with the file and the faulty round trip or line.
     """

@@ -13,8 +13,8 @@ from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 _LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
-"""The threshold for a wall clock that was set. The clock was set if its difference from the monotonic clock changes by
-more than this value from one probe to the next."""
+"""The wall clock counts as set if its difference from the monotonic clock changes by more than this value between two
+probes."""
 
 
 class Trip:
@@ -22,8 +22,8 @@ class Trip:
 
     where: The name of the round trip in messages.
     trip: The round trip as an object of the JSON.
-    clock: The clock of the sending times: wall, monotonic or number. If the clock is `number`, no round trip has a time
-        stamp, and the times are computed from the sequence number and irtt's interval.
+    clock: The clock of the sending times: wall, monotonic or number. With `number`, the recording has no time stamps. A
+        sending time is the sequence number, multiplied by irtt's interval.
     interval_ns: irtt's interval between probes.
     """
 
@@ -45,8 +45,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip contradicts the client's own time stamps. It is then longer than the stamps allow, or
-        shorter by more than the server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps. A contradictory round trip is longer than
+        the stamps allow, or shorter by more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -153,7 +153,7 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
 
 
 def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Return remarks on signs that the file's format is not json_format 1."""
+    """Return a remark for each sign that the file is not in irtt's json_format 1."""
     notes = []
     version = part_of(document, ("version", "json_format"))
     if version is not None and version != 1:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """LeoReplayer's delay files: one line per 10 ms, with the one-way delay in ms as an integer.
 
-The format is from SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k
-(from 0) holds for packets sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line,
-LeoReplayer continues with the first one, as leowarp does with ``repeat``. The values are halves of round trips measured
-by ping.
+The format is from SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k,
+counted from 0, has the delay of packets sent between 10 k ms and 10 (k + 1) ms after the file's base time. After the
+last line, LeoReplayer continues with the first one, as leowarp does with ``repeat``. The values are halves of round
+trips measured by ping.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST_MS = 60_000
 
 
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Return the downlink delays. The delay of a line holds until the next line.
+    """Return the downlink delays. The delay of a line is valid until the next line.
 
     Raises ScenarioError with file and line if the file is malformed.
     """

@@ -51,7 +51,7 @@ def numbered(text: str) -> list[tuple[int, str]]:
 
 
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """Return the numbers of a file with one non-negative integer per line, and its lines (`numbered`).
+    """Read a file with one non-negative integer per line. Return the integers, and the numbered lines (`numbered`).
 
     Raises ScenarioError, with file and line, if a line is not a non-negative integer up to `highest`, or if the file
     has no line.

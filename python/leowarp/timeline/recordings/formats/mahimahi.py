@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mahimahi's traces: one integer per line, which is the time in ms of an opportunity to deliver 1500 bytes.
+"""The reader of Mahimahi's traces. Each line is an integer: the time in ms of an opportunity to deliver 1500 bytes.
 
 The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease. A time that is on several lines means
 several opportunities at this time. The last time in the file is the length of the trace. Then Mahimahi starts the trace
 again (here: ``repeat``), so time 0 of a round is the last time of the round before.
 
-leowarp converts the opportunities at k ms into a rate in the millisecond before k. The link then has the time to send
-1500 bytes per opportunity, and delivers them by k ms, as in Mahimahi. Opportunities at 0 in the first round become a
-rate in the first millisecond.
+leowarp converts the opportunities at k ms into a rate in the millisecond before k. As in Mahimahi, the link then
+delivers 1500 bytes per opportunity by k ms. In the first round, opportunities at 0 count in the first millisecond.
 """
 
 from __future__ import annotations
@@ -96,10 +95,10 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
 
 
 def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None) -> Capacity:
-    """Return the capacity of a trace.
+    """Return the link capacity that a Mahimahi trace describes.
 
-    packet_bytes: The size of an opportunity: 1500 bytes plus the link's overhead per packet, so that an opportunity
-        carries one full packet.
+    packet_bytes: The size of an opportunity, which carries one full packet. It is 1500 bytes plus the link's overhead
+        per packet.
     until_ns: The time until which the trace is repeated. By default, the trace is not repeated.
     Raises ScenarioError with file and line if the file is malformed.
     """

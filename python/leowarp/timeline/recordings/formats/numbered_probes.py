@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers. Missing numbers are lost probes, and repeated numbers are duplicates. Backward steps of
-the sender's clock are detected."""
+"""Evaluates probes with sequence numbers. A missing number is a lost probe, and a repeated number is a duplicate.
+Backward steps of the sender's clock are detected."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Sent:
     series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
     clock_steps: The times at which the clock was set back.
-    steady_ns: int64 array of shape (n,) or None. The sending times, corrected where the clock was set back. None means
-        that the sender's clock was never set back.
+    steady_ns: int64 array of shape (n,) or None. The sending times on a clock that is never set back. None means that
+        the sender's clock was never set back.
     """
 
     series: Series
@@ -102,8 +102,8 @@ def sent_in_order(
 
     sequence: int64 array of shape (n,). The numbers strictly increase.
     sent_ns, delay_ns: arrays of shape (n,). The sending time on the sender's clock, and the round trip. nan means lost.
-    unknown: int64 array of shape (m,). The numbers of probes about which nothing is known. These probes count neither
-        as lost nor as answered, so they are not in the series.
+    unknown: int64 array of shape (m,). The numbers of probes about which nothing is known. The series does not have
+        them, because they are neither lost nor answered.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -134,7 +134,8 @@ def sent_in_order(
 
 
 def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sending times for all numbers from the first to the last. The times never decrease."""
+    """Return the sending times of all probes from the first to the last number. The times of lost probes are
+    interpolated. Times never decrease."""
     # On a busy machine a reply may be printed late, so that its probe seems to have been sent after the next one.
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
@@ -146,7 +147,7 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return the indexes of the probes at which the clock was set back, each with the (negative) size of the step."""
+    """Return the steps by which the clock was set back. A step has the index of its probe and a negative size."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
         # The medians of eight probes on either side are compared, because a single line that was printed late does not

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognises the output of tools that measure delays but whose format leowarp does not read. Each tool is recognised by
-its lines, and the error suggests another command."""
+"""Some tools measure delays, but leowarp cannot read their output. This module recognises such tools by their lines, so
+that the error can suggest another command."""
 
 from __future__ import annotations
 

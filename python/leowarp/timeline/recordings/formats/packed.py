@@ -20,8 +20,8 @@ _PIECE_BYTES = 1 << 20
 
 
 def unpacked(path: Path, raw: bytes) -> bytes:
-    """Return the content of a packed file, whatever its name. If the file is not packed, the bytes are returned
-    unchanged.
+    """Return the content of a packed file. The name of the file does not matter. If the file is not packed, the bytes
+    are returned unchanged.
 
     path: The name of the file in messages.
     raw: The file's content.

@@ -5,7 +5,7 @@ The module supports iputils, BusyBox, GNU inetutils and the BSDs, in any languag
 iputils, each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the
 time at which its reply was printed, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"),
 so their sending times are interpolated between their neighbours' times. If probes were lost before the first reply or
-after the last, only their number is known, from ping's statistics.
+after the last reply, ping's statistics give only their number.
 
 A file may contain several outputs if their replies have time stamps. The outputs become one measurement. Nothing is
 known of the time between two outputs. If a line cannot be read, its probe counts neither as lost nor as answered.
@@ -241,8 +241,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Return the numbers of probes about which nothing is known because a line cannot be read. The second result is the
-    number of unreadable replies that cannot be assigned to a probe."""
+    """Return the sequence numbers of probes about which nothing is known because a line cannot be read. The second
+    result is the number of unreadable replies that cannot be assigned to a probe."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -278,7 +278,7 @@ def _sent_ns(
 
 
 def _joined(path: Path, read: list[_Read]) -> Sent:
-    """Return all runs, with times on the clock of the first run.
+    """Return the probes of all runs of ping, with times on the clock of the first run.
 
     Raises ScenarioError if a run of ping begins before the previous one ends. The order of their probes is then
     unknown.
@@ -327,7 +327,7 @@ def _runs_note(read: list[_Read]) -> list[str]:
 
 
 def _probe_bytes(run: Run) -> int | None:
-    """Return the IP length of a probe, from ping's first line or from the length in the first reply."""
+    """Return the IP length of a probe. It is in ping's first line, or follows from the length in the first reply."""
     if run.header is not None and run.header.ip_bytes is not None:
         return run.header.ip_bytes
     reply = run.replies[0]

@@ -40,15 +40,14 @@ _ICMP_ERROR = re.compile(
     r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
     r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
 )
-"""The lines in which the BSDs report an ICMP error, such as `36 bytes from ROUTER: Destination Host Unreachable`. These
-lines are not replies."""
+"""The lines in which the BSDs report an ICMP error, such as `36 bytes from ROUTER: Destination Host Unreachable`."""
 _SPREAD = re.compile(
     rf"=\s*(?P<least>{_NUMBER})/(?P<mean>{_NUMBER})/(?P<most>{_NUMBER})(?:/{_NUMBER})?\s*(?P<unit>{_UNIT})"
 )
 _COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
 _PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-"""The colours that `grc ping` prints, and the control sequences that a terminal's recorder (script) stores."""
+"""Matches the colours that `grc ping` prints, and the control sequences in a recording of a terminal (script)."""
 _MARK = re.compile(r"\([^()]*!\)")
 """A remark such as `(BAD CHECKSUM!)` or `(DIFFERENT ADDRESS!)`, in any language."""
 
@@ -131,7 +130,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A line that was a reply, or that looks like part of a reply."""
+    """A damaged line, which was a reply or looks like part of a reply."""
 
     line: int
     text: str

@@ -130,7 +130,7 @@ def _length(run: Run) -> int | None:
 
 
 def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError:
-    """Return the error for sequence numbers that decrease in an output of ping without time stamps."""
+    """Return the error for an output of ping without time stamps in which sequence numbers decrease."""
     return ScenarioError(
         f"{path}:{reply.line}: number {reply.seq} after number {before.seq}, and not overtaken: two outputs of ping in "
         "one file (or lines in disorder), and without time stamps nothing says what was between them",
@@ -139,7 +139,8 @@ def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError
 
 
 def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
-    """Return the error for several outputs without time stamps in one file. The time between the outputs is unknown."""
+    """Return the error for a file with several outputs of ping without time stamps. The time between these outputs is
+    unknown."""
     return ScenarioError(
         f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
         "how long after the first",

@@ -34,9 +34,10 @@ class Run:
 
     header: The first line of the output. None means that it is missing.
     replies: The replies in the order of their lines. Each reply has a round trip.
-    without_time: The replies whose round trip is unreadable, each with the number of `replies` before it.
+    without_time: The replies without a readable round trip. Each has the number of entries in `replies` that precede it
+        in the file.
     damaged: The damaged reply lines. Each line has a number, which counts the `replies` before the line.
-    tally, spread: ping's statistics at the end.
+    tally, spread: The statistics that ping prints at the end.
     silent: The sequence numbers for which a line reports that no reply came.
     """
 
@@ -73,8 +74,8 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Return the outputs of ping, separated by their header lines and their statistics at the end. Outputs without a
-    reply are included."""
+    """Divide the lines into outputs of ping. An output begins with a header line, or with a reply after the statistics
+    of the previous output. Outputs without a reply are included."""
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
@@ -100,8 +101,8 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
-    """Return the indexes of replies whose number is damaged. The replies before and after have consecutive numbers, and
-    the damaged number does not fit between them.
+    """Return the indexes of replies whose number is damaged. A number is damaged if it does not fit between the replies
+    before and after it, whose numbers are consecutive.
 
     replies, interval_ns: The same parameters as for `unwrapped`.
     """
@@ -127,8 +128,8 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
 
 
 def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
-    """Return whether a reply was overtaken. Its round trip then exceeds the round trip of a later probe by more than
-    the time between the two probes."""
+    """Return whether a reply was overtaken. Then its round trip exceeds that of a later probe by more than the time
+    between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
     # The limit is half of the time between the two probes, because the interval is only estimated.
@@ -137,11 +138,13 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Return sequence numbers that continue to count up after 65535, and the index at which another run begins, if any.
+    """Return the sequence numbers without their restarts after 65535. Also return the index at which another run of
+    ping begins, if any.
 
     replies: The replies in the order of their lines.
     interval_ns: The time between probes. It is used for replies without time stamps.
-    Returns seqs: The numbers of the replies before the index `place`, or of all replies if `place` is None.
+    Returns seqs: The sequence numbers of the replies before the index `place`. If `place` is None, these are all
+        replies.
     Returns place: The index of the first reply that belongs to another run of ping, or None if all replies belong to
         one.
     """

@@ -16,8 +16,8 @@ _MOST_PKTS = 65_000
 
 
 def tally_notes(run: Run) -> list[str]:
-    """Return one sentence per difference from ping's statistics. The list is empty if everything agrees, or if the
-    output has no statistics."""
+    """Return one sentence for each difference between the replies and ping's statistics. The list is empty if both
+    agree, or if the output has no statistics."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
     # Replies with the same text are counted once, because a file may contain lines twice. Beyond 65,536 probes, two
@@ -50,8 +50,9 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Return sentences about probes before the first reply and after the last one, derived from sequence numbers. The
-    output of a killed ping needs these sentences, because it contains no statistics."""
+    """Return sentences about the probes before the first reply and after the last reply. The sequence numbers show that
+    these probes were sent. These sentences are needed if ping was killed, because its output then contains no
+    statistics."""
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
@@ -67,7 +68,7 @@ def _ends_without_tally(run: Run) -> list[str]:
 
 
 def reply_notes(replies: list[Reply]) -> list[str]:
-    """Return remarks for the user about facts that the times of the replies do not show."""
+    """Return remarks for the user about the replies, for example about replies that give only a bound."""
     notes = []
     bounds = [reply for reply in replies if reply.at_most]
     if bounds:
@@ -87,8 +88,8 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Return sentences about probes that ping sent before its first reply and after its last. The output has no lines
-    for these probes, so their number is computed from ping's statistics."""
+    """Return sentences about probes that ping sent before its first reply or after its last one. The output has no
+    lines for these probes, so their number is computed from ping's statistics."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping as found in practice: other variants and languages, restarts, other tools' stamps, and damage."""
+"""Tests with outputs of ping as found in practice. Some come from other variants and languages. Others contain
+restarts, the time stamps of other tools, or damage."""
 
 from pathlib import Path
 

@@ -7,7 +7,7 @@ The required columns are ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Opti
 has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. The lines that begin with ``#``
 are comments.
 
-- Each row holds from its time until the time of the next row. The times must increase. If the first time is 1e9 or
+- Each row is valid from its time until the time of the next row. The times must increase. If the first time is 1e9 or
 more, times are in seconds since 1970. Time 0 of the table is then its first time.
 - If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty.
   ``lost`` as delay means that the probe sent at that time was lost. Any other empty cell is an error, because a value
@@ -37,8 +37,8 @@ _OTHER_NAMES = {"mbps": "rate_mbps"}
 _HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
 _CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
 _CLOCK_S = 1_000_000_000
-"""If the first time is at least this value, times are on the wall clock. The value is 2001-09-09 in seconds since
-1970."""
+"""If the first time is at least this value, times are on the wall clock. As seconds since 1970, the value is a time on
+2001-09-09."""
 
 
 def looks_like_csv(text: str) -> bool:
@@ -88,7 +88,8 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 
 
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
-    """Return the capacity down, the capacity up if given, and the wall-clock time at the table's time 0.
+    """Return the capacity down, the capacity up, and the wall-clock time of the table's time 0. The last two are None
+    if the table lacks them.
 
     Raises ScenarioError with file and line if the table is malformed.
     """
@@ -123,8 +124,8 @@ class _Table:
     lines: The line of each row.
     columns: The cells of each column, without surrounding blanks.
     hint: The allowed columns, for messages.
-    zero_ns: The wall-clock time of the whole table's first row, if only a part of a table was read. None means that
-        time 0 is the first row that was read.
+    zero_ns: If only a part of the table was read, the wall-clock time of the table's first row. None means that time 0
+        is the first row that was read.
     longest_ns: If only a part of a table was read, the longest step between two rows of the whole table.
     """
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refines period and phase to a fraction of a bin. The best schedule is the one with the strongest signs of events,
-summed over all its instants.
+"""Refines period and phase to a fraction of a bin. For each schedule, the strengths of the signs of events at its
+instants are added. The best schedule has the largest sum.
 
 Noise hides the exact time of a single step, but not the common offset of twenty steps. Around each instant, every sign
-gives a curve over the offset from the instant. The curve shows the change of the delay's level for steps, the increase
-of losses for losses, and the increase of the delays for spikes. The curves are added over all instants. If the period
-is right, the sum is largest at the right offset.
+has a curve as a function of the offset from the instant. For steps, the curve shows how the delay's level changes. For
+losses, it shows how losses increase, and for spikes, how delays increase. The curves are added over all instants. If
+the period is right, the sum is largest at the right offset.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""The shortest length of a sample. If probes are denser, all probes within one sample are combined into their minimum,
+"""The minimum length of a sample. If probes are denser, all probes within one sample are combined into their minimum,
 their maximum and their loss ratio."""
 
 # The search finds the schedule with an error of a few bins of 0.2 s (`signs.BIN_S`), so offsets of about 1 s are
@@ -101,8 +101,8 @@ def aligned(
 def _through_beginnings(
     series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
-    """Return period and phase from a line through the beginnings of events near the instants, if there are enough
-    events. The events are losses and tall spikes.
+    """Fit a line through the times at which events near the instants begin. Return the line's period and phase, or the
+    given ones if there are too few events. The events are losses and tall spikes.
 
     The beginning of a loss or of a tall spike is known to within one probe. The line is fitted up to three times, each
     time only through events within a smaller distance. The fit stops when too few events remain.
@@ -158,7 +158,7 @@ class _Samples:
 
 
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Return the level of the delay after each place minus the level before it, in ns.
+    """Return by how much the level of the delay changes at each place, in ns.
 
     at: int64 array of shape (instants, offsets). The places among the samples.
     Returns: float64 array of the same shape
@@ -170,7 +170,7 @@ def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
-    """Return the mean of the values in the 0.3 s after each place, minus the mean in the 0.3 s before it.
+    """Return the mean of the values in the 0.3 s after each instant, minus the mean in the 0.3 s before it.
 
     values: float64 array of shape (n,)
     at: int64 array of shape (instants, offsets). The places to evaluate, as indexes into `values` from 0 to n.
@@ -185,13 +185,13 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Return the loss ratio in the 0.3 s after each place, minus the loss ratio before it."""
+    """Return the loss ratio in the 0.3 s after each instant, minus the loss ratio in the 0.3 s before it."""
     return _edges(of.lost, at, of.apart_ns)
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Return the mean excess of the delays over their median in the 0.3 s after each place, minus the mean excess
-    before it. The excess is in units of the median deviation, and is limited to 20 for each delay."""
+    """Return the mean excess of the delays in the 0.3 s after each instant, minus the mean excess in the 0.3 s before
+    it. The excess of a delay is its difference from the median, divided by the median deviation, and at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

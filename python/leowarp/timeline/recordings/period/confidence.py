@@ -2,8 +2,8 @@
 """The confidence in the period that `finding` reports for a recording. The confidence is the share of right answers
 among answers with a similar score. This share was measured on synthetic recordings.
 
-The odds from `search` would be the probabilities of answers only if the signs were as independent as assumed. In
-addition, `search` compares very many candidates, so the best candidate has high odds even by chance. The odds are
+The odds from `search` would give the probability of an answer only if the signs were as independent as assumed.
+Moreover, `search` compares very many candidates, so the best candidate has high odds even by chance. The odds are
 therefore used as a score. The relation between score and confidence was measured on synthetic recordings whose
 schedules are known (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a
 period scored below -3, and nearly all recordings with a period scored above -3. If the answer was a wrong period, the
@@ -34,14 +34,14 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """Return the probability that an answer with this evidence is right. The answer is the best candidate if that
-    candidate is `believed`, and otherwise that there is no period.
+    """Return the probability that the answer is right. The answer is the best candidate if it is `believed`, and
+    otherwise that there is no period.
 
     found: The result of the search. None means that the series is too short.
-    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings. One curve
-        is of the best candidate's log odds, and one of its margin over the next best answer. Logistic curves are the
-        usual method to convert classifier scores to probabilities (Platt, "Probabilistic Outputs for Support Vector
-        Machines", 1999).
+    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings. One is a
+        function of the best candidate's log odds. The other is a function of its margin over the next best answer.
+        Logistic curves are the usual method to convert classifier scores to probabilities (Platt, "Probabilistic
+        Outputs for Support Vector Machines", 1999).
     """
     if found is None:
         return 0.5  # The series is too short for four periods, so it is equally likely that a period exists or not.
@@ -64,10 +64,10 @@ def confidence(found: Search | None) -> float:
 
 
 def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
-    """Return the probability that the answer is wrong, divided among the other answers by their log odds. The largest
+    """Divide the probability that the answer is wrong among the other answers, according to their log odds. The largest
     share comes first.
 
-    rest: One minus the confidence of the answer.
+    rest: The probability to divide, which is 1 minus the confidence of the answer.
     others: list of (Schedule or None, float). The other answers with their log odds. The answer None means that there
         is no period.
     """

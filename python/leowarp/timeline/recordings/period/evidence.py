@@ -3,12 +3,12 @@
 events follow a schedule.
 
 If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
-the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Because a is below 1,
-small shares are frequent. The likelihood ratio of the two hypotheses is averaged over a grid of q and a. This mean is
-the Bayes factor of one evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations,
-because it is unknown which sign a path shows. The Bayes factor can compare candidates with different periods, and
-candidates with different phases. A candidate with half of the true period scores lower, because half of its instants
-have no events. Twice the true period scores lower because it misses half of the events.
+the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Small shares are then more
+frequent than large ones. The likelihood ratio of the two hypotheses is averaged over a grid of q and a. The mean is the
+Bayes factor of one evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations,
+because it is unknown which sign a path shows. It can compare candidates with different periods and different phases. A
+candidate with half of the true period scores lower, because half of its instants have no events. Twice the true period
+scores lower because it misses half of the events.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """The log likelihood ratio of each bin, for each evaluation of a sign and each model of the grid.
+    """The log likelihood ratios. There is a value for each evaluation of a sign, each model of the grid, and each bin.
 
     of: float64 array of shape (rows, models, bins). 0 if nothing is known of the sign in this bin.
     """
@@ -42,7 +42,7 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """Return the log likelihood ratios for all evaluations of signs under every model of the grid.
+        """Return the log likelihood ratios of all evaluations of the signs, for every model of the grid.
 
         The density ``a s^(a - 1)`` of shares is the density of a beta distribution with second parameter 1. Sellke,
         Bayarri and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p Values for
@@ -78,7 +78,7 @@ class Ratios:
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
-        """Return the index of the bin that contains the first of `phases`, in each period of the series."""
+        """Return the index of the bin in which each period of the series begins."""
         count = int(np.ceil(self.span_s / period_s))
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
@@ -95,8 +95,8 @@ class Ratios:
         return found
 
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
-        """Return the period with the largest log likelihood ratio at its best phase. Only the evaluation `row` and the
-        middle model of the grid are used.
+        """Return the period whose log likelihood ratio, at the best phase, is largest. Only the evaluation `row` and
+        the middle model of the grid are used.
 
         row: The row of `Signs.shares`, which is one evaluation of a sign.
         periods_s: The candidate periods. If several are equally strong, the first one is returned.
@@ -141,7 +141,7 @@ class Ratios:
 
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Return the logarithm of the mean of values, from the values' logarithms."""
+    """Return the logarithm of a mean. `of` contains the logarithms of the values."""
     # The largest value is factored out first, because the exponential of a log factor above 709 overflows.
     most = of.max(axis=axis, keepdims=True)
     return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

@@ -27,12 +27,13 @@ class Finding:
     """The answer, its confidence, and alternatives.
 
     schedule: The schedule that was found. None means that no period was found.
-    confidence_ratio: The share of answers of this kind (including "no period") that are right on synthetic recordings,
-        see `confidence`.
-    runners_up: tuple of (Schedule or None, float). The alternatives, each with its confidence. None means no period.
+    confidence_ratio: How many answers of this kind (including "no period") are right on synthetic recordings, as a
+        share (see `confidence`).
+    runners_up: tuple of (Schedule or None, float). The next best answers, each with its confidence. None means no
+        period.
     by_sign: dict of str to (Schedule or None). For each kind of sign (steps, spikes or losses), the schedule that
         follows from it alone.
-    parts: The number of equal parts into which further events divide the period, or 1 if there are none.
+    parts: The number of equal parts of a period, if further events divide the period. 1 means no further events.
     """
 
     schedule: Schedule | None
@@ -46,7 +47,8 @@ def find(series: Series) -> Finding:
     """Return the period and phase of the events in a series of probes.
 
     series: The probes. Their times must come from a clock that was not adjusted (`numbered_probes`, `undone`).
-    Returns: A finding, even if there is no schedule. If the series is too short, the confidence is one half.
+    Returns: A finding. If no schedule was found, the finding says so. If the series is too short, the confidence is one
+        half.
     """
     found = search(series)
     sure = confidence(found)
@@ -73,13 +75,13 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
     """Return the forward adjustments of the clock that look like pauses of the recording. If such an adjustment is
     subtracted from the later times, events follow their schedule again.
 
-    A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Reconfigurations
-    distinguish a pause from a clock that was set. If the recorder only paused, reconfigurations stay on the same
+    A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Only the times of
+    reconfigurations show which of the two happened. If the recorder only paused, reconfigurations stay on the same
     schedule and clock.
 
     series: A series of probes.
-    Returns: The adjustments. The result is empty if there are more than three pauses, because recorders often pause,
-        but a host's clock is seldom set.
+    Returns: The adjustments. The result is empty if there are more than three pauses. The reason is that recorders
+        often pause, but a host's clock is seldom set.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:
@@ -104,9 +106,9 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 
 
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
-    """Return the series on a clock that was not set forward, with the adjustments undone.
+    """Return the series with the adjustments of the clock undone.
 
-    steps: The adjustments, with times on the clock of the given series.
+    steps: The adjustments. Their times are on the clock of `series`.
     """
     t_ns = series.t_ns.copy()
     for step in steps:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right on synthetic recordings. The search was developed with recordings of other seeds
-(`DEVELOPED`)."""
+"""Tests how often the search finds the right period and phase of synthetic recordings. The search was developed with
+recordings of other seeds (`DEVELOPED`)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches the signs for the period and phase of events on a path. The result includes the next best candidates.
 
-Candidates are the strongest lines in the spectra of the signs, fractions and multiples of these periods, and the known
-periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and a prior. The prior is the
-candidate's share among all periods and phases that can be distinguished. Sometimes every n-th instant of a period shows
-other signs than the instants in between (n = 2, 3 or 4). The true period is then n times as long.
+The candidates are the periods of the strongest lines in the signs' spectra, their fractions and their multiples. The
+known periods of real networks are candidates, too. Each candidate is evaluated by its Bayes factor (`evidence`) and a
+prior. The prior is the candidate's share among all periods and phases that can be distinguished. Sometimes every n-th
+instant of a period shows other signs than the instants in between (n = 2, 3 or 4). The true period is then n times as
+long.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
+"""The range of periods to search. A long period is searched only if the measurement is at least four periods long."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""The prior probability of a period, keyed by the period in s. It applies to periods within 1 % of a listed value. All
-other periods share the remaining probability. The period of the only constellation with published reconfigurations is
-15 s (`scenario.access`). The other values are round numbers, which are usual in schedules."""
+"""The prior probability of a period, keyed by the period in s. It applies to periods within 1 % of a listed value. The
+remaining probability is divided among all other periods. The period of the only constellation with published
+reconfigurations is 15 s (`scenario.access`). The other values are round numbers, which are usual in schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
 """The largest relative error of a computer clock that is not synchronised. RFC 5905 (7.3) allows 15 ppm for a
-synchronised clock. Data sheets of quartz crystals give 20 to 100 ppm. Measured with an unsynchronised clock, the period
-of a schedule that GPS synchronises is wrong by at most `EXACT_WITHIN`."""
+synchronised clock. For an unsynchronised clock, data sheets of quartz crystals give 20 to 100 ppm. If GPS synchronises
+a schedule and an unsynchronised clock measures it, the measured period is wrong by at most `EXACT_WITHIN`."""
 
 _EXACT = 0.8
-"""The part of a usual period's prior that belongs to periods within `EXACT_WITHIN` of it."""
+"""The share of a usual period's prior probability that is given to periods within `EXACT_WITHIN` of it."""
 
 # Smallest number of periods in a recording: with only three instants, two differences may be equal by chance
 # (`test_three_handovers_are_not_enough_to_be_certain`).
@@ -46,21 +47,22 @@ _MOST_CANDIDATES = 20
 _SAME = 0.01
 _SAYS_SOMETHING = 2.0
 _SPIKES_ALONE = 4.0
-"""Spikes alone need more evidence, because they may come from anything periodic, such as a timer or another flow."""
+"""For an unusual period whose only signs are spikes, the log odds are reduced by this value. Any periodic process, such
+as a timer or another flow, can cause spikes."""
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""The log odds that are subtracted for each sign, because the search chooses whether the sign is the same at all
-instants."""
+"""The log odds that are subtracted for each sign. The reason is that the search chooses whether the sign is the same at
+all instants."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A period and a phase.
+    """A period and a phase that may describe the reconfigurations, with the evidence for them.
 
     period_s, phase_s: The phase is the time of an event in [0, period), relative to the first probe.
     log_factor: The natural logarithm of the Bayes factor of this candidate against no schedule.
-    log_odds: The log factor plus the log prior of this candidate.
+    log_odds: `log_factor` plus the logarithm of this candidate's prior probability.
     by_sign: The log Bayes factors of each sign separately, at the phase `phase_s`.
     alone: dict of str to (float, float). For each sign, the phase at which the sign is strongest, and its log Bayes
         factor at that phase.
@@ -137,7 +139,8 @@ def search(series: Series) -> Search | None:
 
 
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
-    """Return the periods of the strongest lines in the spectra, each with its row of `Signs.shares`.
+    """Return the periods of the strongest lines in the spectra. Each period comes with the index of its row in
+    `Signs.shares`.
 
     A short event that recurs in every period gives the spectrum harmonics of equal strength. The powers of the
     harmonics are added, as in searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221,
@@ -178,7 +181,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """Return the best period near `about_s` and its best phase, from one evaluation of a sign."""
+    """Return the best period near `about_s`, and its best phase. Only one evaluation of a sign is used: `row`."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # The period changes in steps that move the last instant by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -188,7 +191,7 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """Return the best candidate, after small variations of its period and its phase."""
+    """Vary the period and the phase of the best candidate slightly, and return the best result."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
@@ -211,7 +214,7 @@ def _of_period(ratios: Ratios, period_s: float) -> Candidate:
 def _candidate(
     ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
 ) -> Candidate:
-    """Return a period and one of its phases, with all results for it.
+    """Return the candidate that has this period and one of the phases, with all its results.
 
     phases_s: float64 array of shape (phases,)
     factors: float64 array of shape (rows, phases). The log Bayes factors.
@@ -297,10 +300,10 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """Return the first candidate, or a candidate at a fraction of its period if that has a larger factor.
+    """Return the first candidate, or a candidate with a fraction of its period and a larger Bayes factor.
 
-    If spikes happen twice per period, the prior may prefer the whole period, with the phase of either of the two
-    spikes. With half of the period, `_whole` can decide between the two phases.
+    If delay spikes happen twice per period, the prior may prefer the whole period, with the phase of one of the two
+    spikes. From half the period, `_whole` can decide between the two phases.
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -334,8 +337,8 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
     """Return by how much the log odds rise if some signs happen only at every n-th instant of a period. Two further
     results are the phase of these instants, and the margin over the next best choice of instants.
 
-    For each sign: the Bayes factor of every n-th instant, divided by the Bayes factor of all instants, or by 1 (no
-        instants) if 1 is larger.
+    Each sign contributes the Bayes factor of every n-th instant, divided by the Bayes factor of all instants. If the
+        latter is below 1, it is replaced by 1, the factor of no instants.
     """
     found, ahead = (0.0, best.phase_s), 0.0
     # A step and the spike of the same event may be in neighbouring bins, so phases one bin before and after are tried

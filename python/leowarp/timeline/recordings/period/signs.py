@@ -3,9 +3,9 @@
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
 at other times, and are more frequent in some minutes than in others. Therefore, a score expresses how strong a sign is
-in a bin. The result is the share of scores that are at least as high, among the scores of the minute before and after.
-At the instants of a schedule, this share is uniform in (0, 1] if no events follow the schedule. This is true for any
-kind of noise.
+in a bin. The result compares each score with the scores of the minute before and after it. It is the share of these
+scores that are at least as high. At the instants of a schedule, this share is uniform in (0, 1] if no events follow the
+schedule. This is true for any kind of noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BIN_S = 0.2
 minutes."""
 
 RANKED_WITHIN_S = 60.0
-"""The distance before and after a bin within which its score is compared with other scores."""
+"""The score of a bin is compared with the scores of bins up to this distance before and after it."""
 
 _MOST_BINS = 6_000
 # Short windows are better on paths whose level changes often, and long windows detect smaller steps in noise. It is
@@ -47,8 +47,8 @@ class Signs:
 
     begin_ns: The beginning of the first bin.
     names: The sign of each row: steps, spikes, losses, together.
-    shares: float64 array of shape (rows, bins). The share of the surrounding bins whose score is at least the bin's own
-        score, in (0, 1]. nan means that the bin's score is unknown.
+    shares: float64 array of shape (rows, bins). How many of the surrounding bins have at least the bin's score, as a
+        share in (0, 1]. nan means that the bin's score is unknown.
     """
 
     begin_ns: int
@@ -57,7 +57,7 @@ class Signs:
     shares: Scores
 
     def rows(self, name: str) -> NDArray[np.int64]:
-        """Return the indexes of the rows of one sign."""
+        """Return the indexes of the rows that belong to the sign `name`."""
         return np.flatnonzero(np.array(self.names) == name)
 
 
@@ -118,8 +118,8 @@ class _Bins:
 
 
 def _steps(bins: _Bins) -> list[Scores]:
-    """Return the change of the delay's level at each bin, from short and long windows around it. Each window gives two
-    scores: one for all bins, and one that is 0 except at peaks."""
+    """Return by how much the delay's level changes at each bin. The change is measured with several lengths of window
+    around the bin. Each length gives two scores: one for all bins, and one that is 0 except at peaks."""
     level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
@@ -139,7 +139,7 @@ def clipped(of: Scores, width: int) -> Scores:
     needs 1.57 times as many samples as a mean.
 
     of: float64 array of shape (n,). nan: unknown.
-    width: The width of the window for the median.
+    width: The width of the moving median's window.
     """
     above = of - _moving_median(of, width)
     spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
@@ -147,12 +147,12 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """Return the mean of the values after each place, minus the mean of the values before it. The result is nan if more
-    than half of the values before or after the place are unknown.
+    """For each place in the series, return the mean of the values after it minus the mean of the values before it. The
+    result is nan if more than half of the values before or after the place are unknown.
 
     of: float64 array of shape (n,). nan: unknown.
     width: The number of values in each mean.
-    apart: The number of values directly after the place that neither mean includes.
+    apart: The number of values directly after the place that are left out of both means.
     Returns: float64 array of shape (n + 1,). Element k is for the place before value k, and element n is for the place
         after the last value.
     """
@@ -176,8 +176,8 @@ def _spikes(bins: _Bins) -> Scores:
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Return the loss ratio in each bin, and the change of the loss ratio from before the bin to after it. The change
-    is set to 0 except at its local maxima, which are where a long loss begins or ends."""
+    """Return two scores of each bin: its loss ratio, and the change of the loss ratio from before the bin to after it.
+    The change is set to 0 except at its local maxima, which are where a long loss begins or ends."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -188,7 +188,7 @@ def _losses(bins: _Bins) -> list[Scores]:
 
 def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
     """Return windows over an array that is padded with nan at both ends. If `centred` is false, there is one window
-    more at each end: window i ends before place i, and window i + width + 1 begins after place i."""
+    more at each end. Then window i ends before place i, and window i + width + 1 begins after place i."""
     before = width // 2 if centred else width
     after = width - 1 - before if centred else width
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
@@ -198,7 +198,7 @@ def _moving_median(of: Scores, width: int) -> Scores:
     """Return the median of the known values around each place. If two values are in the middle, it is the lower one.
     The result is nan if no value is known.
 
-    For wide windows, the median is computed only at every 20th part of the width, because it changes slowly.
+    For wide windows, the median is computed only 20 times per width, because it changes slowly.
     """
     every = max(width // 20, 1)
     ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan are sorted last
@@ -214,7 +214,8 @@ def _peaks(score: Scores, reach: int) -> Scores:
 
 
 def _widened(score: Scores, bin_s: float) -> Scores:
-    """Return the maximum of each score and its neighbours. An event at a bin's edge may also be in the next bin."""
+    """Replace each score by the maximum of itself and its neighbours. The neighbours are included because an event at
+    the edge of a bin may be visible in the next bin."""
     reach = round(0.15 / bin_s)
     return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
 
@@ -233,7 +234,7 @@ def _mean(of: list[Scores]) -> Scores:
 
 
 def _shares(score: Scores, within: int) -> Scores:
-    """Return the share of the surrounding bins' known scores that are equal or higher, for each bin.
+    """Return, for each bin, how many of the known scores around it are equal or higher, as a share.
 
     This share is the p-value of a permutation test, which compares a bin with its surroundings. For noise, the share is
     uniform, whatever the noise's distribution, if the distribution is the same in all surrounding bins.

@@ -21,10 +21,10 @@ _SPIKE_SIGMAS = 6.0
 
 @dataclass(frozen=True)
 class Spike:
-    """A run of delays that rise above their level.
+    """A run of successive probes whose delays are above their usual level.
 
     t_ns: The sending time of its first probe.
-    length_ns: The time from the first probe of the run to the last probe, plus one interval between probes.
+    length_ns: The time from the first to the last probe of the run, plus one interval between probes.
     peak_ns: The largest delay.
     height_ns: The largest delay minus the level, which is the surrounding median.
     """
