@@ -235,8 +235,8 @@ impl Numbering {
         parts
     }
 
-    /// Returns whether a segment that fills a hole is the first transmission of its bytes. Implements RFC 4737, 6.1
-    /// (retransmissions).
+    /// Returns whether a segment that fills a hole is the first transmission of its bytes.
+    /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
             // Some bytes of the segment arrived in another segment before. The sender has therefore divided its data

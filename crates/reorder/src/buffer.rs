@@ -19,7 +19,8 @@ pub struct BufferDensity {
     pub threshold_pkts: u32,
     /// Pairs of an occupancy and the number of arrivals that have it. The occupancy is the number of packets in the
     /// buffer just after an arrival, including the arrival itself if it is early. The list is sorted by occupancy, and
-    /// contains only occupancies that occur. Implements RFC 5236, 3.10 (buffer-occupancy frequency).
+    /// contains only occupancies that occur.
+    /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
     /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,

@@ -24,9 +24,11 @@ pub struct Density {
     pub threshold_pkts: u32,
     /// Pairs of a displacement and the number of packets with this displacement. The displacement is the receive index
     /// minus the number. It is positive for late packets and negative for early ones. The list is sorted by
-    /// displacement, and contains only displacements that occur. Implements RFC 5236, 3 (early and late). Implements
-    /// RFC 5236, 3.2 (out of order). Implements RFC 5236, 3.5 (displacement frequency). Implements RFC 5236, 4 (reorder
-    /// set).
+    /// displacement, and contains only displacements that occur.
+    /// Implements RFC 5236, 3 (early and late).
+    /// Implements RFC 5236, 3.2 (out of order).
+    /// Implements RFC 5236, 3.5 (displacement frequency).
+    /// Implements RFC 5236, 4 (reorder set).
     pub counts: Vec<(i32, u64)>,
     /// N', the sum of the packet counts in `counts`.
     pub pkts: u64,
@@ -63,7 +65,8 @@ impl Density {
     }
 
     /// Share of packets that arrive after at least `successors` packets that were sent later. It is the sum of all
-    /// RD\[i\] with i from `successors` to D_T. None: no packets were counted. Implements RFC 5236, 9 (late share).
+    /// RD\[i\] with i from `successors` to D_T. None: no packets were counted.
+    /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
     }
@@ -77,8 +80,10 @@ impl Density {
 ///
 /// When a packet leaves the window, it gets a receive index. It is the smallest number that is not yet used, among the
 /// numbers of packets in the window and of packets that left it early. In this implementation, these numbers are in a
-/// sorted set. Implements RFC 5236, 2 (complexity). Implements RFC 5236, 6 (stay-back). Implements RFC 5236, 7.1
-/// (algorithm for RD).
+/// sorted set.
+/// Implements RFC 5236, 2 (complexity).
+/// Implements RFC 5236, 6 (stay-back).
+/// Implements RFC 5236, 7.1 (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,
@@ -86,7 +91,8 @@ pub struct DensityMeter {
     window: VecDeque<u64>,
     /// The receive indices that are not used yet. They are the numbers in the window and in the RFC's buffer. The set
     /// always has as many numbers as the window has packets. A number below the set's base was used as a receive index,
-    /// or is lost. Implements RFC 5236, 3.1 (receive index).
+    /// or is lost.
+    /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
     /// The number of packets with each displacement, in the order 0, -1, 1, -2, 2, ... Negative and positive
     /// displacements share one vector, because the processor cannot predict whether a packet is early or late.

@@ -72,7 +72,8 @@ struct Discontinuity {
 }
 
 /// Sequence discontinuities that may still turn out to be reordering discontinuities. They are sorted by arrival, which
-/// is also the order of their numbers. Implements RFC 4737, 6 (stored discontinuities).
+/// is also the order of their numbers.
+/// Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
     recent: VecDeque<Discontinuity>,
@@ -95,8 +96,8 @@ impl Discontinuities {
     /// already have arrived.
     ///
     /// Only packets that skipped numbers are examined. Any other packet with a new largest number skipped none. All
-    /// numbers between the previous largest number and its own have arrived. Implements RFC 4737, 4.5.3 (reordering
-    /// discontinuity).
+    /// numbers between the previous largest number and its own have arrived.
+    /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
         // usually, the wanted arrival is one of the most recent ones in `recent`

@@ -107,7 +107,8 @@ impl Meter {
 
     /// Returns the metrics of all arrivals so far. `sent_pkts` is the number of packets sent in the sequence, if known.
     /// None means that losses after the largest number received are not counted. If the settings also lack the first
-    /// number, losses before the smallest received number are not counted. Implements RFC 5236, 7 (up to date).
+    /// number, losses before the smallest received number are not counted.
+    /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;
         let first_seq = self.settings.first_seq.or(self.ends.map(|e| e.0));

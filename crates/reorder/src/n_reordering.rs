@@ -14,7 +14,8 @@ use crate::settings::Settings;
 pub struct NReordering {
     n_max: usize,
     /// A ring with the numbers of at least the n_max latest arrivals. At first the ring contains zeros, which are
-    /// larger than no number. Implements RFC 4737, 6 (sliding window).
+    /// larger than no number.
+    /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
     /// The entries are the numbers of packets with degree 1, 2, and so on. The degree of a packet is the number of

@@ -40,7 +40,8 @@ impl Runs {
     }
 
     /// (q / a) / (a / x). The ratio is 1 if all runs are equally long. None means that no run has ended, or that no
-    /// packet is in order. Implements RFC 4737, 4.6.3 (ratios of runs).
+    /// packet is in order.
+    /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn variability_ratio(&self) -> Option<f64> {
         Some(self.weighted_mean_pkts()? / self.mean_pkts()?)
     }

@@ -25,7 +25,8 @@ pub struct Settings {
     /// sequence ([`Reordering::outside_pkts`](crate::Reordering)). None means that the smallest number that arrives
     /// counts as the first one. Packets before it then cannot count as lost. The hypothetical receive buffer then first
     /// expects the smallest of the first B_T + 1 arrivals. It does not expect a lower number that arrives later,
-    /// because the buffer would be full before that. Implements RFC 5236, 7 (numbers from 1).
+    /// because the buffer would be full before that.
+    /// Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }
 
@@ -43,7 +44,8 @@ impl Settings {
 impl Default for Settings {
     /// Both thresholds are 1000 packets, because a route change can displace packets by a whole queue or more. The
     /// loss-waiting window is 65,536 packets, which is the range of a 16-bit number. With packets of 1514 bytes at 100
-    /// Mbit/s, these are 8 s. Implements RFC 5236, 5 (choice of D_T).
+    /// Mbit/s, these are 8 s.
+    /// Implements RFC 5236, 5 (choice of D_T).
     fn default() -> Self {
         Self {
             density_threshold_pkts: 1000,

@@ -8,7 +8,8 @@ const CYCLES_BEFORE: u32 = 16;
 /// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half
 /// the range of the field. If the difference is larger, the field is assumed to have wrapped around (RFC 4737, section
 /// 6). A single foreign number has no lasting effect. The next number is unwrapped as if the foreign number had not
-/// arrived. Implements RFC 5236, 3 (wrap-around).
+/// arrived.
+/// Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
     bits: u32,
@@ -25,7 +26,8 @@ impl Unwrap {
     ///
     /// The low bits of the result are equal to the field. The first number is placed 2^16 cycles above 0. For fields of
     /// 48 bits or more, it is one cycle above 0. Therefore, a packet sent before the first arrival has a number above
-    /// 0, even if a rollover lies between them. Implements RFC 4737, 6 (rollover corrected).
+    /// 0, even if a rollover lies between them.
+    /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
             return field;

@@ -443,7 +443,8 @@ impl Stream {
 
     /// Records an arrival. If a packet that was sent later has already arrived, this packet is reordered, and its
     /// extent is returned. The extent is the distance to the earliest such arrival, which is always in order (RFC 4737,
-    /// 4.2). Implements RFC 4737, 4.2.3 (extent).
+    /// 4.2).
+    /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
             Some(run) if number < run.1 + run.2 => {
