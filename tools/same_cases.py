@@ -31,7 +31,7 @@ MORE = {
     "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
 }
 OF_A_PART = 2
-"""How many runs are taken from each group of a study. With 2, they are the first and the last run."""
+"""The number of runs that are taken from each group of a study. With 2, they are the first and the last run."""
 NETWORKS = 100
 """The number of random networks, each made from its seed."""
 

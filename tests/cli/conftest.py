@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @dataclass(frozen=True)
 class Typed:
-    """What a command returned: its exit status, its output, and its errors."""
+    """The result of a command: its exit status, its output, and its errors."""
 
     status: int
     out: str

@@ -52,7 +52,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
 }
 
-/// What the packets from one end to the other reveal about the place of the capture.
+/// The evidence for the place of the capture in the packets from one end to the other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,

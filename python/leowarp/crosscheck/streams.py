@@ -27,8 +27,8 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """How many packets of a stream were late, were lost or had to wait, from stored packets. The arrays are in the
-    order of the packets' numbers.
+    """The numbers of a stream's packets that were late, were lost or had to wait, from stored packets. The arrays are
+    in the order of the packets' numbers.
 
     late_pkts, lost_pkts: The packets that arrived after a packet with a larger number, and the packets that never
         arrived although a packet with a larger number did.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests an exam without a guest. Failed cases must be listed, all other cases must be judged, and all files must
+"""Tests an exam without a guest. Failed cases must be listed, all other cases must get a verdict, and all files must
 agree."""
 
 from pathlib import Path

@@ -30,7 +30,7 @@ class Acquisition:
 
 @dataclass(frozen=True, kw_only=True)
 class AcquisitionTimes:
-    """How long the acquisition of a new link takes, within a plane and between planes.
+    """The duration of the acquisition of a new link, within a plane and between planes.
 
     planes: The orbital plane of each satellite, int array of shape (n,). -1 means an unknown plane.
     in_plane_ns, between_planes_ns: The acquisition time of a link within a plane, and of a link between two planes.

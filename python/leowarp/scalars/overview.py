@@ -270,8 +270,8 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Of `count` sorted values, return the index of the smallest value for which at least `share` of the values are not
-    larger."""
+    """Return an index into `count` sorted values: at least `share` of the values are not larger than the value at this
+    index."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 

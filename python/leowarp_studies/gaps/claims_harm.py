@@ -70,7 +70,7 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Judge a claim: for each route and load, the median extra harm is at most `most_ms`. With `within`, the median
+    """Check a claim: for each route and load, the median extra harm is at most `most_ms`. With `within`, the median
     must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
@@ -83,14 +83,14 @@ def _less(one: Extras, other: Extras) -> Iterator[tuple[str, bool]]:
 
 # Implements claim 7.1 of gaps (in order and without loss, a step in delay is no signal).
 def step_alone(sample: Sample) -> Outcome:
-    """Judge the extra harm of a route change that changes only the delay, compared with no route change. The network
+    """Check the extra harm of a route change that changes only the delay, compared with no route change. The network
     keeps the order of packets and moves the queue."""
     return _at_most(sample, ORDERED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.2 of gaps (RFC 8985: RACK waits a part of the round trip).
 def reordering_alone(sample: Sample) -> Outcome:
-    """Judge how much more harm a change does if packets may overtake each other than if the order is kept."""
+    """Check how much more harm a change does if packets may overtake each other than if the order is kept."""
     return _at_most(sample, MOVED, TCPS, NOTHING_MS)
 
 
@@ -114,7 +114,7 @@ def queue_makes_late(sample: Sample) -> Outcome:
 
 # Implements claim 7.4 of gaps (RFC 8985; DSACK undoes reductions).
 def queue_left_behind(sample: Sample) -> Outcome:
-    """Judge the extra harm if a change leaves the queue behind. A change with a moved queue is the reference."""
+    """Check the extra harm if a change leaves the queue behind. A change with a moved queue is the reference."""
     return _at_most(sample, PLAIN, TCPS, 40)
 
 
@@ -146,19 +146,19 @@ def _bbr_below_cubic(sample: Sample, arm: str) -> Outcome:
 
 # Implements claim 7.7 of gaps (nothing is lost while the queue has room).
 def buffering_costs_its_length(sample: Sample) -> Outcome:
-    """Judge the extra harm of a gap in which packets are buffered."""
+    """Check the extra harm of a gap in which packets are buffered."""
     return _at_most(sample, BUFFERED, TCPS, 2 * GAP_MS)
 
 
 # Implements claim 7.8 of gaps (the old link carries meanwhile).
 def make_before_break(sample: Sample) -> Outcome:
-    """Judge the extra harm of a gap if the old link still carries packets during the gap."""
+    """Check the extra harm of a gap if the old link still carries packets during the gap."""
     return _at_most(sample, OLD, TCPS, NOTHING_MS, within=True)
 
 
 # Implements claim 7.9 of gaps (30 frames a second: 40 ms meet one or two).
 def call_loses_frames(sample: Sample) -> Outcome:
-    """Judge how many more frames fail to arrive completely if there is a gap."""
+    """Check how many more frames fail to arrive completely if there is a gap."""
     lost, buffered = (_extras(sample, arm, (CALL,), "lost_frames") for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median >= 1 for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= 0 for name, one in buffered.items()}
@@ -167,13 +167,13 @@ def call_loses_frames(sample: Sample) -> Outcome:
 
 # Implements claim 7.10 of gaps (a frame waits no longer than the gap lasts).
 def slowest_frame(sample: Sample) -> Outcome:
-    """Judge by how much a gap delays the slowest frame of a call."""
+    """Check by how much a gap delays the slowest frame of a call."""
     return _at_most(sample, BUFFERED, (CALL,), GAP_MS)
 
 
 # Implements claim 7.11 of gaps (a loss costs a round trip, a hold its length).
 def page_waits(sample: Sample) -> Outcome:
-    """Judge the additional load time of a page if there is a gap, compared with a route change without a gap."""
+    """Check the additional load time of a page if there is a gap, compared with a route change without a gap."""
     lost, buffered = (_extras(sample, arm, (PAGE,)) for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median > GAP_MS for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= GAP_MS for name, one in buffered.items()}
@@ -182,13 +182,13 @@ def page_waits(sample: Sample) -> Outcome:
 
 # Implements claim 7.12 of gaps (another path is there meanwhile).
 def waiting_costs_nothing(sample: Sample) -> Outcome:
-    """Judge the extra harm of routes that use a new laser only after it is pointed."""
+    """Check the extra harm of routes that use a new laser only after it is pointed."""
     return _at_most(sample, LASER_WAIT, (*TCPS, PAGE), NOTHING_MS, within=True)
 
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """Judge the extra harm of using a laser before it is pointed. In one arm, packets are then lost, and in the other
+    """Check the extra harm of using a laser before it is pointed. In one arm, packets are then lost, and in the other
     buffered."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
@@ -198,13 +198,13 @@ def laser_costs_more(sample: Sample) -> Outcome:
 
 # Implements claim 7.14 of gaps (the queue of a dish does not move).
 def hold_of_a_dish(sample: Sample) -> Outcome:
-    """Judge the extra harm of a reconfiguration at which the dish holds packets."""
+    """Check the extra harm of a reconfiguration at which the dish holds packets."""
     return _at_most(sample, DISH_HOLD, TCPS, 2 * GAP_MS)
 
 
 # Implements claim 7.15 of gaps (claim 6.8 of programs: such losses are no congestion).
 def whole_profile(sample: Sample) -> Outcome:
-    """Judge how much more harm the complete off-peak profile does than a dish without reconfiguration."""
+    """Check how much more harm the complete off-peak profile does than a dish without reconfiguration."""
     found = _extras(sample, DISH_PROFILE, (RENO, CUBIC))
     below = _bbr_below_cubic(sample, DISH_PROFILE)
     parts = {name: one.median > 1000 for name, one in found.items()}

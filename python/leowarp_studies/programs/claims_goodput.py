@@ -18,7 +18,7 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Judge how much payload is missing in the 3 s after a path change, as a share of the link's capacity. The goodput
+    """Check how much payload is missing in the 3 s after a path change, as a share of the link's capacity. The goodput
     without a path change is the reference. The change with the largest share decides the verdict.
 
     Returns: Numbers: `missing_max_ratio` by sender.
@@ -80,7 +80,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Judge which share of the data a sender gets beside a CUBIC flow of the kernel. The share is averaged over the
+    """Check which share of the data a sender gets beside a CUBIC flow of the kernel. The share is averaged over the
     paths.
 
     Returns: Numbers: `share_ratio` by sender.

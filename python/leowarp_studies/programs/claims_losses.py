@@ -20,7 +20,7 @@ beyond its window."""
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Judge how many packets each sender spuriously declares lost on paths that do not change. For each sender, the run
+    """Check how many packets each sender spuriously declares lost on paths that do not change. For each sender, the run
     with the largest share counts, over all groups.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
@@ -31,7 +31,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 
 # Implements claim 6.2 of programs (RFC 9002, 6.1.1 and 6.1.2).
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
-    """Judge how many of the late packets quinn, quic-go and aioquic declared lost, as a share over all route changes.
+    """Check how many of the late packets quinn, quic-go and aioquic declared lost, as a share over all route changes.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -115,7 +115,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Judge the number of late packets in all runs over the profile, and the share of packets that were spuriously
+    """Check the number of late packets in all runs over the profile, and the share of packets that were spuriously
     declared lost.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.

@@ -47,7 +47,7 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 
 # Implements claim 6.20 of programs (claim 6.6: less than 5 % of 3 s is missing).
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
-    """Judge the number of stalls near route changes, in all films.
+    """Check the number of stalls near route changes, in all films.
 
     Returns: Numbers: `stalls`, the mean number of stalls for each player, protocol and stack; `still_stalls`, the same
         on the frozen path.

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// What nodes do when one of their routes changes, to keep packets in order. By default, nodes do nothing.
+/// The actions by which nodes keep packets in order when one of their routes changes. By default, nodes do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {

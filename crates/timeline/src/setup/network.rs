@@ -121,7 +121,7 @@ pub struct Link {
     pub kind: LinkKind,
     /// The queueing discipline that models both directions. None means that the link, for example a wire, has no model.
     pub discipline: Option<Discipline>,
-    /// What happens to the link's packets when the link goes down. In `events.bin`, each event already states this fate
+    /// The handling of the link's packets when the link goes down. In `events.bin`, each event already states this fate
     /// for the link.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.

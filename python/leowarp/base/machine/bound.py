@@ -20,8 +20,8 @@ MOST_BYTES = 1 << 30
 """The memory of a verb that only reads run directories. A report of 2,000 flows over 60 s takes 0.9 GiB."""
 
 _SPARE_BYTES = 40 << 20
-"""Additional address space for memory that libraries reserve but never use (see `bounded_memory`). Without it, the
-largest of some 40 hostile test cases took 1,036 MiB."""
+"""Additional address space for memory that libraries reserve but never use (see `bounded_memory`). Without this margin,
+the largest of some 40 hostile test cases took 1,036 MiB."""
 
 _LEAST_BYTES = 256 << 20
 """The memory in bytes that the limit always leaves for further allocations, even in a large process (example: a

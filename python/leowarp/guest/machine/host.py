@@ -30,7 +30,7 @@ class Check:
     """The result of a check whether the machine meets a requirement.
 
     found, needed: The value on this machine, and the value that is required.
-    mend: The remedy, which says what to type or to change if the requirement is not met.
+    mend: The text that says what to type or to change if the requirement is not met.
     """
 
     name: str

@@ -43,8 +43,8 @@ BLOCK_SAMPLES = 1 << 18
 the run."""
 
 SAMPLES_MAX = 500_000_000
-"""The maximum number of samples in a series. So many samples take 2.5 GB for level and state. If a series would be
-longer, the speed or the carrier frequency is probably a typing error."""
+"""The maximum number of samples in a series. The maximum number of samples takes 2.5 GB for level and state. If a
+series would be longer, the speed or the carrier frequency is probably a typing error."""
 
 FRAMES = ("common", "by-state")
 

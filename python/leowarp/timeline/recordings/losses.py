@@ -74,7 +74,7 @@ class Loss:
 
     @property
     def in_handover_ratio(self) -> float | None:
-        """Of the lost probes, the share within 1 s of a reconfiguration."""
+        """The share of the lost probes that is within 1 s of a reconfiguration."""
         return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
 
     @property

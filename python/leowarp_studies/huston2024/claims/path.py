@@ -238,8 +238,9 @@ def long_term_loss(frames: Frames) -> Outcome:
 def single_losses(frames: Frames) -> Outcome:
     """Count the pings that are lost at a reconfiguration, and measure the time without replies.
 
-    How many pings are lost depends on the sending rate. As in the study, the tested pings wait for each reply. The time
-    without replies is measured with the frequent pings. The measured time is accurate to the time between two pings.
+    The number of lost pings depends on the sending rate. As in the study, the tested pings wait for each reply. The
+    time without replies is measured with the frequent pings. The measured time is accurate to the time between two
+    pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """

@@ -22,7 +22,7 @@ EMPTY = ("interval of no length", "intervals of no length")
 
 @dataclass(frozen=True)
 class Roles:
-    """Which side of a test wrote the file, and which side sends. Both are the same in all intervals.
+    """The side of a test that wrote the file, and the side that sends. Both are the same in all intervals.
 
     server: Whether the server wrote the file.
     reverse: Whether the server sends.

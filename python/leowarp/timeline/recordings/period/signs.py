@@ -47,8 +47,8 @@ class Signs:
 
     begin_ns: The beginning of the first bin.
     names: The sign of each row: steps, spikes, losses, together.
-    shares: float64 array of shape (rows, bins). How many of the surrounding bins have at least the bin's score, as a
-        share in (0, 1]. nan means that the bin's score is unknown.
+    shares: float64 array of shape (rows, bins). The share of the surrounding bins that have at least the bin's score,
+        in (0, 1]. nan means that the bin's score is unknown.
     """
 
     begin_ns: int
