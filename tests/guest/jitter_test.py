@@ -61,8 +61,8 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
     tmp_path, distribution, deviation, least, greatest
 ):
     off = (delays_ns(tmp_path, f"jittered.distribution={distribution}") - 20e6) / 2e6
-    # The tolerance is four standard errors: 1 / sqrt(n) for the mean; sqrt(2 / n) for the deviation, at a kurtosis of 9
-    # (exponential).
+    # The tolerance is four standard errors. The standard error of the mean is 1 / sqrt(n). The standard error of the
+    # deviation is sqrt(2 / n) at the kurtosis of the exponential distribution, which is 9.
     assert abs(off.mean()) < 4 / math.sqrt(PROBES)
     assert off.std() == pytest.approx(1, abs=4 * math.sqrt(2 / PROBES))
     assert np.abs(off).mean() == pytest.approx(deviation, abs=4 / math.sqrt(PROBES))

@@ -36,7 +36,7 @@ source = "A"
 destination = "B"
 size = "1 MB"
 """
-"""A run with shares of flows, and with one completed flow."""
+"""A run in which two flows share a link, and one flow completes."""
 
 OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
 """A run without shares, whose reason is recorded."""

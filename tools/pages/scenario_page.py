@@ -220,8 +220,8 @@ scenario with every default. A plan can be loaded as a scenario, and the plan of
 | `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
 
 A scenario has exactly one medium, which carries the packets: `[constellation]`, `[measured]`, `[chain]`, `[jittered]`,
-`[access]` or `[mobile]`. Two media need a `[constellation]` in addition: `[access]` with `geometry = "constellation"`,
-and `[mobile]` with `delays = "constellation"`.
+`[access]` or `[mobile]`. Two media also need a section `[constellation]`. These media are `[access]` with
+`geometry = "constellation"`, and `[mobile]` with `delays = "constellation"`.
 
 A key that has no effect with the scenario's medium is an error. If the medium is not the constellation, `[isl]`,
 `[ground]` and `[routing]` have no effect, and the medium's two stations have fixed names: `dish` and `server` with

@@ -67,8 +67,8 @@ leowarp verify RUN
 leowarp verify RUN --files
 ```
 
-`verify` makes two comparisons. The exit status is 1 if one of them finds a difference, which the last lines of the
-output name.
+`verify` makes two comparisons. If one of them finds a difference, the exit status is 1, and the last lines of the
+output show the difference.
 
 ## The files
 
@@ -90,7 +90,7 @@ _OF_STUDIES = """
 The manifest names the maker of each file: the version of leowarp, the sha256 of its Python code, and the versions of
 the libraries. The manifest's entry `later` lists the files that another version wrote later. A difference caused by
 another version proves nothing. After such a difference, the exit status stays 0, and the verdict says that the stage is
-not confirmed. To confirm the stage, run `leowarp verify` of the version that the manifest names.
+not confirmed. To confirm the stage, install the leowarp version that the manifest names, and run its `leowarp verify`.
 
 ## Studies and reproductions
 

@@ -387,8 +387,8 @@ fn a_packet_beyond_the_loss_window_is_lost() {
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // the density of RFC 5236 uses its own threshold instead of the loss window, so the density also counts the packet
-    // that is too late
+    // the density of RFC 5236 counts 7 packets, because it has its own threshold: the packet that is too late for the
+    // loss window is not too late for it
     assert_eq!(got.density.pkts, 7);
 }
 

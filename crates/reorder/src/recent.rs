@@ -119,7 +119,7 @@ impl Recent {
 
     fn resize(&mut self, blocks: usize) {
         let old_blocks = std::mem::replace(&mut self.blocks, vec![Block::EMPTY; blocks]);
-        // if the first block of the ring is in the middle of a group, the ring's blocks are in one more group
+        // one more group, because the first block of the ring may be in the middle of a group
         let groups = (blocks.div_ceil(FAN) + 1).next_power_of_two();
         let old_groups = std::mem::replace(&mut self.groups, vec![Group { number: NONE, bytes: 0 }; groups]);
         // blocks that have different indices in the old ring have different indices in the larger ring as well

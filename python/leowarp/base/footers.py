@@ -30,7 +30,7 @@ _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _M
 
 
 def why_too_large(path: Path) -> str | None:
-    """Return why a file's footer is too large to be decoded, as the end of a sentence. If the footer is small enough,
+    """Return the end of an error message if a file's footer is too large to be decoded. If the footer is small enough,
     the result is None.
 
     The result is also None if the file has no footer, because Arrow itself reports this error.

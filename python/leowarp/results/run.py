@@ -361,7 +361,7 @@ class Run(RunTables):
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes are needed because scopes of reordering contain only the numbers of route changes.
+        # The reordering tables name route changes only by number, so the routes are needed, too.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 

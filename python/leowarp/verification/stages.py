@@ -2,7 +2,8 @@
 """The table of what `leowarp verify` compares with a second run. For parts that it does not compare, the table gives
 the reason.
 
-`leowarp verify` follows and prints the table. docs/reference/verify.md is generated from this module.
+`leowarp verify` compares the stages in the order of this table, and prints it. docs/reference/verify.md is generated
+from this module.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ impl Transfer {
             return;
         }
         // The signal interrupts the writer, which then resets the connection. SAFETY: the thread still exists, because
-        // it sets `ended` before it ends.
+        // it would set `ended` before its end, and `ended` is not set.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 

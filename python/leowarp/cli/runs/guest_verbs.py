@@ -173,8 +173,7 @@ def clean(
         # lstat counts the link itself and not its target.
         freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
         if not yes:
-            # If stdin is not a terminal, a question would block a script for ever, or the end of a pipe would answer
-            # it.
+            # If stdin is not a terminal, nobody can answer: a question would block a script for ever.
             if not sys.stdin.isatty():
                 raise HostError(f"removing {root} ({freed >> 20} MiB): nobody is there to ask", hint="type --yes")
             typer.confirm(f"Remove {root} ({freed >> 20} MiB)?", abort=True)

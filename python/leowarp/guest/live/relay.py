@@ -174,9 +174,9 @@ class Relay:
     ) -> None:  # fmt: skip
         """Make a connection of the guest for a client, which owns the connection afterwards.
 
-        The relay first connects to the destination. If the destination accepts, the far end accepts the guest's
-        handshake. If the destination refuses, the far end refuses it. As on a real path, the client learns the answer
-        after one round trip of the guest's path.
+        The relay first connects to the destination. The far end of the guest's path then accepts or refuses the guest's
+        handshake, as the destination did. As on a real path, the client learns the answer after one round trip of the
+        guest's path.
 
         slot: The client's slot.
         before: A coroutine that is awaited after the connection is established and before the client receives bytes.

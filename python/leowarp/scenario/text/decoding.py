@@ -111,7 +111,7 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
         if value is not None:
             section.values["queue_pkts"], section.values["queue_bytes"] = value
         return
-    # For some keys None is a valid value, so a mistake is detected by an increased number of problems.
+    # For some keys None is a valid value and does not show a mistake. A mistake shows as an additional problem.
     before = len(problems.found)
     if declared.kind == "tables":
         # Tables are decoded from nodes, which know their line, so that a message can name the line in the table.

@@ -88,8 +88,8 @@ def _gaps_ns(capacity: Capacity) -> int:
     gaps_ms = 0
     for place in long.tolist():
         before, after = apart_ms[max(place - _AROUND, 1) : place], apart_ms[place + 1 : place + 1 + _AROUND]
-        # The larger of the spacings before and after the gap is used, so that the first spacing after a fall of the
-        # rate is not a gap.
+        # A gap must be long compared with the larger of the spacings before and after it. Otherwise the first long
+        # spacing after a fall of the rate would count as a gap.
         spacing_ms = max((float(np.median(side)) for side in (before, after) if len(side)), default=np.inf)
         if apart_ms[place] > GAP_SPACINGS * spacing_ms:
             gaps_ms += int(apart_ms[place]) - 1

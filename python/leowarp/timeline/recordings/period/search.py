@@ -82,8 +82,8 @@ class Search:
 
     of_sign: dict of str to (Candidate or None). For each sign, the best candidate if only this sign is used. None means
         that this sign supports no candidate.
-    multiple: The period with the largest factor is too short if its instants show different signs. The best candidate's
-        period is then this multiple of it.
+    multiple: The period with the largest factor is too short if its instants show different signs. `multiple` is the
+        factor between that period and the period of the best candidate.
     split_log_odds: The log odds that `multiple` is right. They are infinite if `multiple` is 1.
     """
 
