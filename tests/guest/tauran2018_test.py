@@ -17,7 +17,7 @@ TICK_US = 8_000
 """The largest error from rounding to the 4 ms ticks of the kernel's clock. SRTT and RTO are both rounded, so it is 8
 ms."""
 SESSIONS = ("first", "rto_floor", "capacity")
-"""The groups that have several SNRs. Of these SNRs, this test runs only one."""
+"""The groups that have several SNRs. This test runs only one of these SNRs."""
 
 
 @pytest.fixture(scope="module")

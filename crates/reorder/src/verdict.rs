@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known about an arrival as soon as it is added.
+//! The facts about an arrival that are known as soon as it is added.
 
 /// The class of an arrival according to RFC 4737. The displacement of RFC 5236 is known only after D_T further
 /// arrivals.

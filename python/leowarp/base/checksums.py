@@ -40,8 +40,8 @@ def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
     """Return the names of all files in a directory except the manifest, its signatures, and locks. These are the files
     that the manifest must list.
 
-    directories: The subdirectories that have their own manifest. Of these subdirectories, only the manifests are
-        listed. A study's manifest can be checked without the traces of the study's runs.
+    directories: The subdirectories that have their own manifest. Only the manifests of these subdirectories are listed.
+        A study's manifest can be checked without the traces of the study's runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}

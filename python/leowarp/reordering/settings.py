@@ -15,8 +15,8 @@ because a route change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """The largest threshold. Displacements are signed 32-bit numbers, so a larger threshold cannot be reached."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""The largest loss window. With it, the meter needs 80 to 160 MB of memory. A larger window is rejected. Otherwise, the
-meter would silently use this maximum."""
+"""The largest loss window. The meter needs 80 to 160 MB of memory with this window. A larger window is rejected.
+Otherwise, the meter would silently use this maximum."""
 N_MAX = 2**16
 """The largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use
 this maximum."""

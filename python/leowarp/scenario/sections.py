@@ -145,10 +145,10 @@ class PlanSections:
 
     `medium` carries the packets, and its type is the kind of medium. All media except a constellation have two stations
     without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation, the
-    defaults of `isl`, `ground`, `routing` and `cures` have no effect. For `jittered`, this is also true of `network`.
-    Of these media, only a mobile channel with routes over a constellation uses the four sections. `sysctl` holds the
-    sysctls of the whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters of each
-    kernel module, with times in ns. It has an entry for every module of the user, and for every handover-aware
+    defaults of `isl`, `ground`, `routing` and `cures` have no effect. For `jittered`, this is also true of `network`. A
+    mobile channel with routes over a constellation is the only one of these media that uses the four sections. `sysctl`
+    holds the sysctls of the whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters
+    of each kernel module, with times in ns. It has an entry for every module of the user, and for every handover-aware
     congestion control of a flow. An entry may have no parameters.
 
     name: The name of the run and of its directory.

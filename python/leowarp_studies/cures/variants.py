@@ -12,7 +12,7 @@ CONTROL, NETWORK, HOST = "control", "network", "host"
 """A variant acts in the network or in the hosts. `CONTROL` marks variants that serve only as references."""
 
 NEVER_S = 3600
-"""A route interval in s that is longer than any run. With it, the initial path does not change."""
+"""A route interval in s that is longer than any run. The initial path does not change with this interval."""
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Of the packets that were lost on the link or in its queue, return the share lost on the link.
+    """Return the share of packets lost on the link among all packets that the link or its queue lost.
 
     Returns: Numbers: `<name>_<with or without>_ratio`, the median share over sessions. `<name>_<with or
         without>_pooled_ratio`: the share among the lost packets of all sessions together.

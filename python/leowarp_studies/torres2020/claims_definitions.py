@@ -81,7 +81,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
 
     A packet is "late" if it arrives after a packet that was sent later (RFC 4737). A packet is "involved" if it
     overtook another packet, or was overtaken by one. A third definition uses the study's own displacement (equation 1).
-    With it, packet 4 of the second sequence is not displaced.
+    Packet 4 of the second sequence is not displaced by this definition.
 
     Returns: Numbers, each with one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
         `mean_displacement_pkts`, `entropy_nats`.

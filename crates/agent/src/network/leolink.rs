@@ -232,7 +232,7 @@ pub struct Notice {
     pub is_lost: bool,
 }
 
-/// What a notice announces: a real change or a false one.
+/// The kind of change that a notice announces: a real change or a false one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
     /// The node's route changes from the direction `from` to the direction that receives this message. `answer_ns` is

@@ -27,7 +27,8 @@ const INET_DIAG_BBRINFO: u16 = 16;
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// The size of struct inet_diag_msg, which has family, state, timer, retrans, both ends, and five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// The maximum number of samples. So many samples take half a gigabyte of the guest's memory, at 400 bytes each.
+/// The maximum number of samples. At 400 bytes each, this number of samples takes half a gigabyte of the guest's
+/// memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
 /// The ends of a connection, in this order: local address, local port, remote address, remote port.

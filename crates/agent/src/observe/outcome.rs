@@ -14,7 +14,7 @@ use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
-/// What is known about a flow at the end of the run.
+/// The facts about a flow at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
     /// The time at which the flow started. For a connection, the time of its first packet.

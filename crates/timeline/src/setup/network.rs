@@ -132,7 +132,7 @@ pub struct Link {
     pub overhead_bytes: i32,
     /// Whether neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// Which packets count towards the limit of a netem or jitter link.
+    /// The packets that count towards the limit of a netem or jitter link.
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// The further settings of the two directions: a to b, then b to a.
@@ -187,7 +187,7 @@ pub enum OnDown {
     Drop,
 }
 
-/// Which packets count towards the limit of a netem link's queue.
+/// The packets that count towards the limit of a netem link's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {

@@ -26,7 +26,7 @@ def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
 
 
 def trace() -> dict[str, pa.Table]:
-    """Return a trace in which flow 0 has 20 ACKs. Of these, 10 ACKs answer two segments each after 2 ms, and 3 answer
+    """Return a trace in which flow 0 has 20 ACKs. Ten ACKs answer two segments each after 2 ms, and three ACKs answer
     one segment each after 40 ms. Another 5 ACKs answer one segment each at once, and 2 answer no segment."""
     names = list(COUNTERS)
     return {

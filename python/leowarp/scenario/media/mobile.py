@@ -205,8 +205,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # By default, the gateway is in Frankfurt and the terminal is in Lima. Of all pairs from six cities of the
-    # gazetteer, this pair has the delay nearest to the 70 to 90 ms of tauran2018.
+    # By default, the gateway is in Frankfurt and the terminal is in Lima. No other pair from six cities of the
+    # gazetteer has a delay nearer to the 70 to 90 ms of tauran2018.
     gateway_latitude_deg: float = quantity(
         units.ANGLE,
         'delays = "constellation": position of the gateway, which is next to the server.',

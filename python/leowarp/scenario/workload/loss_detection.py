@@ -96,8 +96,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Return whether a host has selective acknowledgements. The host's sysctl decides. Without it, the key `sack`
-    decides, and without both, the profile."""
+    """Return whether a host has selective acknowledgements. The host's sysctl decides. Otherwise the key `sack`
+    decides, or the profile if the scenario has neither key."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")

@@ -84,7 +84,7 @@ def loss_gathers(frames: Frames) -> Outcome:
     """Compare the share of lost probes that were sent near a reconfiguration with the share of all probes that were
     sent near one.
 
-    Of all probes, 13 % are near one, because 2 s of each 15 s slot are within 1 s of a reconfiguration.
+    13 % of all probes are near a reconfiguration, because 2 s of each 15 s slot are within 1 s of one.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
@@ -211,7 +211,7 @@ def successive_differences(frames: Frames) -> Outcome:
 def long_term_loss(frames: Frames) -> Outcome:
     """Return the share of pings without a reply: one share for all runs together, and one for each run.
 
-    Of a run's 1,800 pings, 18 to 36 are lost if the loss ratio is 1 to 2 %. By chance alone, the number of lost pings
+    If the loss ratio is 1 to 2 %, a run loses 18 to 36 of its 1,800 pings. By chance alone, the number of lost pings
     varies by a fifth between runs.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).

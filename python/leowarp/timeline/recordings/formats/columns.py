@@ -5,7 +5,8 @@
 Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
 time. If there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without
 `--columns`, a file of three columns is read as ``t_s,seq,rtt_ms`` if the numbers in its second column count up. For any
-other file, `--columns` is needed. Without it, the error message contains a guess for the user to confirm.
+other file, `--columns` is needed. If `--columns` is missing, the error message contains a guess for the user to
+confirm.
 """
 
 from __future__ import annotations

@@ -119,9 +119,9 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
     """Return the clock for all sending times, irtt's interval if there is no clock, and remarks for the user.
 
-    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. Of wall and
-        monotonic, the one that more round trips have is chosen. If the wall clock was set during the measurement, or
-        did not advance, the monotonic clock is returned.
+    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. The clock, wall or
+        monotonic, that more round trips have is chosen. If the wall clock was set during the measurement, or did not
+        advance, the monotonic clock is returned.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}

@@ -204,7 +204,7 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     first: dict[int, Reply] = {}
     marked = twice = unmarked = 0
     notes = []
-    # Of several replies with the same number, only the first counts. The others are duplicates that were made on the
+    # Only the first of several replies with the same number counts. The others are duplicates that were made on the
     # path.
     for seq, reply in zip(seqs, run.replies, strict=True):
         if seq in first:
