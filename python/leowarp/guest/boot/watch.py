@@ -180,9 +180,12 @@ class Console:
         """Return the new lines of the output: the agent's messages (`leowarp: {...}`) as a dict, all other lines as
         text.
 
-        An incomplete line is buffered until the next call.
+        An incomplete line is buffered until the next call. Output that is written during a call also waits for the next
+        one: a guest that prints faster than the lines are read would otherwise never let the call end.
         """
-        while chunk := self._file.read(1 << 20):
+        left_bytes = os.fstat(self._file.fileno()).st_size - self.size_bytes
+        while chunk := self._file.read(min(left_bytes, 1 << 20)):
+            left_bytes -= len(chunk)
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")

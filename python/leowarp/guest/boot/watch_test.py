@@ -27,6 +27,21 @@ def test_messages_and_other_lines_are_read_as_they_grow(tmp_path):
     console.close()
 
 
+def test_a_guest_that_prints_faster_than_its_lines_are_read_does_not_hold_the_reader(tmp_path):
+    file = tmp_path / "console"
+    file.write_bytes(b"x\n" * 10)
+    console = Console(file)
+    read = 0
+    for _ in console.lines():
+        read += 1
+        assert read <= 10
+        with file.open("ab") as more:
+            more.write(b"y\n" * 2)
+    assert (read, console.size_bytes) == (10, 20)
+    assert len(list(console.lines())) == 20
+    console.close()
+
+
 BURN = """
 import os, sys, time
 os.fork()
