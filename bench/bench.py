@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure leowarp's speed and memory on this machine, as the table of docs/performance.md.
+"""Measure leowarp's speed and memory on this machine, for the table of docs/performance.md.
 
     python bench/bench.py            measure, print, and write the table into docs/performance.md
     python bench/bench.py --quick a tenth of the virtual time, without writing the table
@@ -139,8 +139,8 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
 
 
 def large_rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
-    """Measure runs of a thousand flows over Starlink's first generation. Some runs have all satellites, and the others
-    only the satellites that some path uses."""
+    """Measure runs of a thousand flows over Starlink's first generation. Some runs have all satellites. The other runs
+    have only satellites that are on a path."""
     whole = f"{round(10 * share)} s"
 
     def large(**changes: str) -> Callable[[Path], Measured]:

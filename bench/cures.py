@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the processor time of each cure. For each cure, pairs of runs are made, one with the cure and one without it.
+"""Measure the processor time of each cure. For each cure, the script makes pairs of runs. Each pair has one run with
+the cure, and one run without it.
 
     python bench/cures.py [pairs]
 
 Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure, the script prints the
 ratio of the guest's processor times with and without the cure. The output shows the median, the smallest and the
-largest ratio of the pairs. Other load on the machine affects single pairs. In the row "nothing", both runs have no
-cure. This row shows how much other load changes the ratio.
+largest ratio of the pairs. Other load on the machine affects single pairs. In the row "nothing", no run has a cure.
+This row shows how much other load changes the ratio.
 """
 
 import resource
@@ -50,7 +51,8 @@ def main(pairs: int) -> None:
     guest_s({})
     for number in range(pairs):
         for name, keys in CURES.items():
-            # In every second pair, the run with the cure comes first, so that a growing or falling load favours neither
+            # In every second pair, the run with the cure comes first. A growing or falling load then favours neither
+            # run
             order = (keys, {}) if number % 2 else ({}, keys)
             costs_s = [guest_s(each) for each in order]
             with_s, without_s = costs_s if number % 2 else costs_s[::-1]

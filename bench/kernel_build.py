@@ -66,8 +66,8 @@ int main(int argc, char **argv)
 
 
 def build(tree: Path, directory: Path) -> tuple[float, str]:
-    """Build the kernel. Return the processor time in seconds and the build's output. The file DIRECTORY/costs lists the
-    costs of the tools."""
+    """Build the kernel. Return the processor time in seconds and the build's output. The processor times of the tools
+    are in the file `costs` in `directory`."""
     tools = directory / "tools"
     tools.mkdir(parents=True)
     (tools / "stand_in.c").write_text(STAND_IN)
@@ -95,8 +95,8 @@ def costs_of(directory: Path) -> dict[str, float]:
 
 
 def curve(log: str, costs: dict[str, float]) -> list[tuple[int, float]]:
-    """Return the values for `leowarp.guest.building.course.CURVE`: pairs of a number of printed steps and the share of
-    the build's costs up to this step."""
+    """Return the values for `leowarp.guest.building.course.CURVE`. Each value is a pair: a number of printed steps, and
+    the share of the build's costs up to this step."""
     spent, sums = 0.0, []
     for line in log.splitlines():
         if STEP.match(line):

@@ -21,8 +21,8 @@ def machine() -> str:
 
 
 def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
-    """Return a dict from the size in KiB of a memory region to the latency of a load in ns. Loads visit the region
-    randomly, and each waits for the load before it."""
+    """Return a dict from the size in KiB of a memory region to the latency of a load in ns. Loads visit the addresses
+    of the region in random order. Each load waits for the previous load."""
     source = Path(__file__).with_name("load_latency.c")
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
         program = Path(directory) / "load_latency"
@@ -38,7 +38,7 @@ def spread(values: list[float], form: str) -> str:
 
 
 def publish(name: str, lines: list[str], *, quick: bool) -> None:
-    """Print a table. Unless `quick` is true, also replace the table `name` on the page."""
+    """Print a table. If `quick` is false, also replace the table `name` on the page."""
     print("\n".join(lines))
     if quick:
         return

@@ -4,13 +4,13 @@
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round, printed only
 
-TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing directory is reused.
-TREE/costs.json contains the complete rounds of an interrupted measurement.
+TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing directory is reused. If a
+measurement is interrupted, its complete rounds are in TREE/costs.json.
 
 For each override with purpose "speed" (guest/overrides.toml), the script builds a default kernel without this override
 and without the overrides that need it. The kernel `plain` has no overrides for speed. Each round runs every load with
-every kernel, and begins with another kernel than the previous round. For this reason, other load on the machine affects
-all kernels equally. The table shows the guest's CPU time.
+every kernel. Successive rounds begin with different kernels. For this reason, other load on the machine affects all
+kernels equally. The table shows the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def build(choice: list[str], source: Path, objects: Path, program: Path) -> None
 
 
 def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, dict[str, list[float]]]:
-    """Return a dict from load and kernel to the guest's CPU times in seconds, one per round."""
+    """Return the guest's CPU times in seconds, as `[load][kernel][round]`."""
     names = list(programs)
     found = json.loads(kept.read_text()) if kept.is_file() else []
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
@@ -136,7 +136,7 @@ def main() -> None:
     costs = measured(programs, rounds, kept)
     head = f"Measured on: {where}. Least CPU time of {rounds} runs of each kernel."
     publish("bench overrides", [head, "", *table(costs)], quick=given.quick)
-    # The rounds are deleted, so that the next measurement begins with none.
+    # The measured rounds are deleted, so that the next measurement does not continue with them.
     kept.unlink()
 
 

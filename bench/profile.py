@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure a run's processor time by part of the guest, for the profile of docs/performance.md.
+"""Measure how much processor time each part of the guest takes, for the profile in docs/performance.md.
 
     guest/build.sh SOURCE BUILD OUT      keeps BUILD/linux with its symbols
     python bench/profile.py BUILD/linux [SECONDS]    shares of Madrid-Tokyo
@@ -42,7 +42,7 @@ PARTS = (
 
 
 def samples(kernel: Path, command: list[str]) -> dict[str, int]:
-    """Run a command that makes a run, and count the profiler's samples of the guest by part."""
+    """Run a command that makes a run. Return the number of the profiler's samples in each part of the guest."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         data = Path(scratch) / "perf.data"
         record = ["perf", "record", "-q", "-o", str(data), "-F", str(FREQUENCY_HZ), "-e", "cpu-clock", *command]
@@ -74,8 +74,8 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """Return the cost of a packet in ns, for each part of the guest. It is the difference between a run until
-    `case.to_s` and a run until `case.from_s`. Nothing else changes between these times."""
+    """Return the cost of a packet in ns, for each part of the guest. The cost is the difference between two runs, which
+    end at `case.to_s` and at `case.from_s`. Nothing else changes between these times."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):

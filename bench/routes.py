@@ -7,8 +7,9 @@ docs/performance.md.
 
 The constellation is Starlink's first generation with a +Grid. The stations are spread evenly between 52 degrees south
 and 52 degrees north. Each update finds the shortest paths in both directions for all pairs with a flow. It also
-computes lengths and delays, and counts changes. The first update is slower, because no earlier paths limit its search.
-To exclude the first update, a run with one update is subtracted from a run with many updates.
+computes the lengths and the delays of paths, and finds the paths that changed. The first update is slower, because no
+earlier paths limit its search. To exclude the first update, a run with one update is subtracted from a run with many
+updates.
 """
 
 from __future__ import annotations

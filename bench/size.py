@@ -7,10 +7,10 @@
 The flows use CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. One case
 has a flow from Madrid to Tokyo. Another has a flow for each pair of some cities. A short run is subtracted from a long
 run, to remove the cost of set-up. The result is the guest's processor time for each packet that a link delivers.
-Further cases show the causes of the cost. A flow over two links shows the cost of the hosts. A flow without packet
-truth shows the cost of the records. One flow has a tenth of the rate, and a tenth of the packets in flight. It shows
-the cost of memory accesses. This flow also has a tenth of the samples, so that the number of samples per packet is the
-same. A second table shows the memory latency of this machine.
+Further cases show the causes of the cost. A flow over only two links shows how much of the cost arises at the hosts. A
+flow for which no packet truth is recorded shows the cost of the records. Another flow has a tenth of the rate and a
+tenth of the packets in flight. It shows the cost of memory accesses. This flow also has a tenth of the samples, so that
+the number of samples per packet is the same. A second table shows the memory latency of this machine.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ queue = "500 pkts"
 packets = "none"
 """
 WITHOUT_TRUTH = {"observe.truth": False}
-# With a tenth of rate and queue, the queue takes the same time to drain, and the number of samples per packet stays the
-# same.
+# Rate, queue and sampling frequency are divided by ten. The queue then drains in the same time, and the number of
+# samples per packet stays the same.
 TENTH = {"isl.rate": "10 Mbit/s", "isl.queue": "50 pkts", "ground.rate": "10 Mbit/s", "ground.queue": "50 pkts",
          "observe.sockets": "500 ms", "observe.queues": "500 ms"}  # fmt: skip
 REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
@@ -54,7 +54,7 @@ REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
 
 @dataclass(frozen=True)
 class Case:
-    """A case: its city pairs, the virtual times of its measurement, and its scenario keys."""
+    """A case of the benchmark: the city pairs, the virtual times of the measurement, and the scenario keys."""
 
     pairs: tuple[tuple[str, str], ...]
     from_s: int
@@ -82,8 +82,8 @@ BASE = "one flow, Madrid to Tokyo"
 
 @dataclass(frozen=True)
 class Price:
-    """The counts between two virtual times: the guest's processor time, hops (delivered packets), sent packets, and
-    used link directions."""
+    """Values between two virtual times: the guest's processor time, the hops, the sent packets and the used link
+    directions. A hop is a packet that a link delivers."""
 
     cpu_s: float
     hops: int
@@ -114,7 +114,8 @@ def sent_pkts(totals: pd.DataFrame) -> int:
 
 
 def price(case: Case, share: float, scratch: Path) -> Price:
-    """Return the cost of a case from `from_s` on. Only the first `share` of the time from `from_s` to `to_s` counts."""
+    """Return the cost of a case after the time `from_s`. Only the first part of the time from `from_s` to `to_s`
+    counts. `share` is the length of this part divided by the whole time."""
     file = scenario(case.pairs, scratch / "size.toml")
     until_s = case.from_s + (case.to_s - case.from_s) * share
     costs: list[Price] = []

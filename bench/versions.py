@@ -5,8 +5,8 @@
     python bench/versions.py OTHER --quick    one pair of shorter runs
 
 OTHER is the directory of another checkout, which has a `.venv` and a built kernel (`make kernel`). The two checkouts
-run in turn, each on one processor. The two checkouts take turns at going first, so that a growing or falling load
-favours neither.
+run in turn, each on one processor. The order of the two checkouts alternates, so that a growing or falling load favours
+neither.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 """Measure how fast a browser without a graphics card draws the page of `leowarp view`. The results are a frame's cost,
 the frames per second, and the time until the first picture.
 
-The page runs in Chromium without a graphics card. *Script* is the processor time in which the page draws, and *all* is
-the processor time of all Chromium processes. Other load on the machine does not change these times. Two values come
-from 12 s of real time, and need an idle machine. They are the frames per second (at most 60) and the 95th percentile of
-frame times.
+The page runs in Chromium without a graphics card. *Script* is the processor time that the page needs to draw. *All* is
+the processor time of all Chromium processes. Other load on the machine does not change these times. Two values are
+measured over 12 s of real time. They need an idle machine. They are the frames per second (at most 60) and the 95th
+percentile of frame times.
 """
 
 import os

@@ -5,8 +5,9 @@
 
 The script prints the table of design/exponential-jitter.md: each possible explanation and its computed mean
 displacement (python/leowarp_studies/torres2020/simulation.py, 20 probes of 65,535 packets each). An explanation fits if
-its mean displacement for the exponential distribution is within 3 % of 5.3 packets. An explanation that also affects
-the uniform and the normal distribution must give 7.1 and 6.6 packets, respectively, within 3 %.
+its mean displacement for the exponential distribution is within 3 % of 5.3 packets. An explanation may also affect the
+uniform and the normal distribution. Their mean displacements must then be within 3 % of 7.1 and 6.6 packets,
+respectively.
 
 `--tables`: directory of iproute2's distribution tables (Debian: /usr/lib/x86_64-linux-gnu/tc).
 """
@@ -48,7 +49,7 @@ def exponential(count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def from_table(entries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return `count` draws as netem makes them: random entries of the table, in units of sigma."""
+    """Return `count` draws in units of sigma. As in netem, a draw is a random entry of the table."""
     return entries[rng.integers(0, len(entries), count)] / SCALE
 
 
@@ -58,7 +59,7 @@ def kept_below(limit: float, count: int, rng: np.random.Generator) -> np.ndarray
 
 
 def as_int16(values: np.ndarray) -> np.ndarray:
-    """Return the values as tc reads them if the table's entries overflow 16 bits, in units of sigma."""
+    """Return the values as tc reads them, in units of sigma. Table entries that do not fit into 16 bits overflow."""
     return np.rint(values * SCALE).astype(np.int64).astype(np.int16).astype(float)
 
 
@@ -72,8 +73,8 @@ def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
     """Return the table that iproute2's `maketable` computes from samples. The samples are scaled to mean 0 and sigma 1,
     and limited to +-4. The table is the inverse of their distribution function.
 
-    `maketable` interpolates linearly between the values that occur, by the shares of samples below them. The last entry
-    of the table is the largest value.
+    For each value that occurs, `maketable` computes the share of the samples below it. It interpolates linearly between
+    these pairs of share and value. The last entry of the table is the largest value.
     """
     cut = np.clip((samples - samples.mean()) / samples.std(ddof=1), -4, 4 - 1 / 50_000)
     values, counts = np.unique(cut, return_counts=True)
@@ -91,7 +92,8 @@ def pareto(size: int = 4096) -> np.ndarray:
 
 
 def made_of(draw: Draw, times_s: np.ndarray | None = None, threshold_pkts: int = THRESHOLD_PKTS) -> float:
-    """Return the mean displacement in packets. It is averaged over `PROBES` probes, whose delays come from `draw`."""
+    """Return the mean displacement in packets. The result is the mean over `PROBES` probes. `draw` gives the delays of
+    the packets."""
     found = []
     for seed in range(PROBES):
         delays_s = SIGMA_S * draw(PROBE_PKTS, np.random.default_rng(seed))
@@ -115,8 +117,8 @@ def in_bursts(tick_s: float) -> np.ndarray:
 
 
 def explanations(tables: Path) -> list[tuple[str, dict[str, float]]]:
-    """Return pairs of an explanation and a dict from distribution to mean displacement. The exponential distribution is
-    unchanged in the first entries."""
+    """Return pairs of an explanation and a dict from distribution to mean displacement. The first explanations do not
+    change the exponential distribution."""
     rows: list[tuple[str, dict[str, float]]] = [
         ("as described: sigma is the standard deviation",
          {name: made_of(standard(name)) for name in STUDY_PKTS}),

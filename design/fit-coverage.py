@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count how often a fit gives back, within its intervals, the parameters with which the profile made a recording.
+"""Fit recordings that were made from profiles with known parameters. Count how often the intervals of a fit contain
+these parameters.
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
 For each scenario key and each kind of recording, the script prints three values. The first value is the number of seeds
-whose interval (nominal level 99 %) contains the true value. The others are the median estimate and the median width of
-the intervals. No kernel runs: pings are computed from the profile's tables. If the row of a fit is in the file already,
-the fit is not repeated.
+whose interval (nominal level 99 %) contains the true value. The second value is the median estimate. The third value is
+the median width of the intervals. No kernel runs: pings are computed from the profile's tables. If the row of a fit is
+in the file already, the fit is not repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from support.fitted import KINDS, estimates_of, truths
 
 
 def fitted(name: str, seed: int) -> dict[str, object]:
-    """Return a row of the file. It has the kind of recording, the seed, and the fitted estimates."""
+    """Return a row of the file. A row has the kind of recording, the seed, and the fitted estimates."""
     return {"kind": name, "seed": seed, "found": estimates_of(name, seed)}
 
 

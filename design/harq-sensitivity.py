@@ -94,7 +94,7 @@ def found(case: Case, snr_db: float) -> list[Outcomes]:
     the way."""
     levels = levels_known(case.channel, case.harq)
     begins = np.linspace(0, 1e9 * WAY_M / case.channel.speed_m_per_s, CODEWORDS, endpoint=False).astype(np.int64)
-    # All cases use the same margin, so that they share their series.
+    # All cases use the same margin, and can therefore use the same series.
     longest_ns = 2_000_000_000
     return [
         outcomes(series(case.channel, longest_ns, seed), snr_db + case.snr_offset_db, case.harq, begins, levels)
@@ -110,8 +110,8 @@ def least_snr_db() -> float:
 
 
 def one_fade(snr_db: float) -> float:
-    """Return the loss if the power is the same for all bits of a codeword. The loss is the share of time in which a
-    codeword cannot be decoded even if all its bits were sent."""
+    """Return the loss if the power is the same for all bits of a codeword. During a share of the time, a codeword
+    cannot be decoded even if all its bits were sent. This share is the loss."""
     model = LandMobile().model()
     return float(mixture_share_below(model.environment.states, model.way_shares, least_snr_db() - snr_db))
 

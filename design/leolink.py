@@ -26,7 +26,8 @@ def run(name: str, changes: dict, directory: Path) -> lw.Run:
 
 
 def probe_error_ns(model: str, directory: Path) -> float:
-    """Return the largest error of a probe's one-way delay over three hops, compared with the closed form, in ns."""
+    """Return the largest error in ns of a probe's one-way delay over three hops. The closed form gives the correct
+    delay."""
     ping = {"kind": "ping", "source": "A", "destination": "B", "interval": "97 ms", "payload": "1000 B"}
     echoes = run("chain.toml", {"flows": [ping], "network.link_model": model}, directory).echoes()
     expected_ns = 3 * (10_000_000 + 1042 * 800)
@@ -35,7 +36,7 @@ def probe_error_ns(model: str, directory: Path) -> float:
 
 def standing_queue_ms(model: str, directory: Path) -> float:
     """Return the queueing delay in ms of a UDP stream that sends at twice the link's rate. It should be 84.2 ms,
-    because the queue holds 100 packets of 842 us."""
+    because the queue can contain 100 packets, and each takes 842 us to send."""
     udp = {"kind": "udp", "source": "A", "destination": "B", "payload": "1010 B", "rate": "20 Mbit/s"}
     changes = {"flows": [udp], "network.link_model": model, "run.duration": "3 s"}
     echoes = run("chain.toml", changes, directory).echoes()

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments with parts that a fitted profile lacks, one each: distances from the second half of public recordings.
+"""Experiments with parts that a fitted profile lacks. Each experiment is about one part, and computes distances from
+the second half of a public recording.
 
     PYTHONPATH=tests python design/missing-parts.py pings [NAME...] [--recordings FOLDER]
     PYTHONPATH=tests python design/missing-parts.py transfers [NAME...] [--recordings FOLDER] [--validation validation]
 
 Pings: the profile is fitted to the first half of the recording, as in `leowarp validate`. One part of the profile is
-changed, and probes are sent over the profile's tables at the times of the recording, without a guest. Transfers: the
+changed. Probes are then sent over the profile's tables, at the times of the recording. No guest runs. Transfers: the
 guest runs a scenario with changed keys. The scenario is the `fitted-run.toml` that `leowarp validate NAME` left in its
-folder. Samples of four seeds, or of two runs, are combined. A single run has few slots, so its samples alone are too
-noisy.
+folder. The samples of four seeds are combined (pings), or the samples of two runs (transfers). A single run has few
+slots, so its samples alone are too noisy.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ RUN_SEEDS = (1, 2)
 
 
 def recording(name: str, folder: Path) -> Measurement | None:
-    """Return a public recording. If the recording is missing, print a line and return None."""
+    """Return a public recording. If the folder does not contain the recording, print a line and return None."""
     public = PUBLIC[name]
     path = public.found(folder)
     if path is None:
@@ -104,8 +105,8 @@ def distances(one: Samples, other: Samples) -> str:
 
 
 def longer_holds(series: Series, schedule: Schedule, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two sets of keys. The first has holds as long as the highest spikes at reconfigurations. The second has
-    stalls that reproduce the spikes at other times."""
+    """Return two sets of keys. In the first set, a hold is as long as the highest spikes at reconfigurations. The
+    second set has stalls. They reproduce the spikes that are not near a reconfiguration."""
     spikes = find_spikes(series)
     heights_ns = np.array([spike.height_ns for spike in spikes], dtype=np.float64)
     near = schedule.distance_ns(np.array([spike.t_ns for spike in spikes], dtype=np.int64)) <= NEAR_NS
@@ -192,7 +193,7 @@ def of_transfers(name: str, folder: Path, validation: Path) -> None:
 
 
 def in_pieces(goodput: Any, recorded: Any) -> Any:
-    """Return the goodput as iperf3 would report it. It counts only whole pieces that it has written. The size of a
+    """Return the goodput as iperf3 would report it. iperf3 counts only whole pieces that it has written. The size of a
     piece is the most frequent value in the recording."""
     values, counts = np.unique(recorded[recorded > 0].round(2), return_counts=True)
     piece = float(values[np.argmax(counts)])

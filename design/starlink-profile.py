@@ -89,8 +89,8 @@ def mean_difference(rtt_ms: NDArray[np.float64]) -> float:
 
 
 def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float64]) -> tuple[Any, Any]:
-    """Return, for each whole slot, the smallest RTT, without the first and the last second of the slot. Also return the
-    largest RTT at the slot's beginning, minus the slot's median RTT."""
+    """Return the smallest RTT of each whole slot. The first and the last second of the slot do not count. Also return
+    the largest RTT at the slot's beginning, minus the slot's median RTT."""
     least_ms, over_ms = [], []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         rest_ms = rtt_ms[(t_ns > begin_ns + SECOND_NS) & (t_ns < begin_ns + 14 * SECOND_NS)]
@@ -108,8 +108,7 @@ def lengths_of_runs(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def standing_ms(way: Way) -> float:
-    """Return how much longer packets are delayed on average if one is sent every 0.1 ms, compared with a single
-    packet."""
+    """Send a packet every 0.1 ms. Return the mean additional delay in ms, compared with packets that are sent alone."""
     t_ns = np.arange(13 * SECOND_NS, 26 * SECOND_NS, 100_000, dtype=np.int64)
     alone_ns = way.delay_ns[np.searchsorted(way.channel_t_ns, t_ns, side="right") - 1]
     return float((passed(way, t_ns, np.random.default_rng(1))[0] - t_ns - alone_ns).mean() / 1e6)

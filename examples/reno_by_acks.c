@@ -4,8 +4,8 @@
  *
  * RFC 5681, 3.1, allows growth by a full-sized segment for each ACK, and growth by the acknowledged bytes (RFC 3465).
  * ns-2 counts ACKs. Linux counts segments, without RFC 3465's limit of two per ACK. If a receiver acknowledges every
- * second segment, growth by ACKs halves, and growth by segments does not change. Everything else is the kernel's own
- * Reno (net/ipv4/tcp_cong.c).
+ * second segment, counting ACKs halves the growth. Counting segments does not change it. Everything else is the
+ * kernel's own Reno (net/ipv4/tcp_cong.c).
  */
 #include <linux/module.h>
 #include <net/tcp.h>

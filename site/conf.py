@@ -18,11 +18,11 @@ extensions = ["myst_parser"]
 root_doc = "index"
 source_suffix = {".md": "markdown"}
 
-# Directives are written as `:::{toctree}`, so that a fence is always code.
+# Directives are written as `:::{toctree}`. A fence of backticks then always contains code.
 myst_enable_extensions = ["colon_fence"]
 # Headings get the same anchors as on a Git host. Links of the pages need anchors of headings down to level 4.
 myst_heading_anchors = 4
-# tools/site.py writes links to files that are not pages as `site:PATH`, relative to the page.
+# For a link to a file that is not a page, tools/site.py writes `site:PATH`. PATH is relative to the page.
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": "{{path}}"}
 # Fenced blocks without a language are not highlighted; the other blocks name their language.
 highlight_language = "none"
@@ -33,7 +33,7 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_extra_path = ["_extra"]
 html_copy_source = False
-# A browser cannot fetch the summaries from a local file, and search must work from a directory, too.
+# Search must also work if the site is opened from a directory. A browser cannot fetch the summaries from a local file.
 html_show_search_summary = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -14,10 +14,10 @@ In the code, a comment on its own line cites a clause or claim:
     # Tests claims 2.1 to 2.8 of torres2020.
 
 The script checks the following rules. Every clause has the citations that its kind needs, or else a written exception,
-but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of
-an RFC has clauses, or a reason for having none. The code and the list give the same words and the same source for a
-claim. A claim has one function. A claim's citation is above the claim's function, and a test of this function also
-cites the claim.
+but not both. Every citation names an existing clause. A citation that begins with "Tests" is directly above a test. For
+each section of an RFC, the list has clauses, or the reason why there are none. The code and the list give the same
+words and the same source for a claim. A claim has one function. A citation of the claim is above the claim's function.
+A test of this function also cites the claim.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("crates", "guest", "python", "tests")
 SUFFIXES = (".rs", ".py", ".c", ".h")
 IMPLEMENTS, TESTS = "Implements", "Tests"
-# Citations that a clause of each kind needs, unless it has an exception. A recommendation may be left out without a
-# reason (RFC 2119, 3).
+# The citations that a clause needs, for each kind of clause. A clause with an exception does not need them. A
+# recommendation may be left out without a reason (RFC 2119, 3).
 NEEDS = {
     "must": {IMPLEMENTS, TESTS},
     "definition": {IMPLEMENTS, TESTS},
@@ -68,8 +68,8 @@ class Clause:
     document, section, name: The parts of a citation: "RFC 4737", "4.2.3", "extent".
     kind: A key of `NEEDS`.
     says: The text of the requirement or definition.
-    exception, departure: The reason why the clause is not implemented, and how the code departs from the clause. Empty
-        means none.
+    exception, departure: `exception` is the reason why the clause is not implemented. `departure` says how the code
+        departs from the clause. Empty means none.
     """
 
     document: str
@@ -121,7 +121,7 @@ class Document:
 
     name, title: "RFC 4737" or the study's key, and its title.
     clauses: The clauses in the order of the list.
-    sections: All sections of an RFC that may contain clauses. Empty for a study.
+    sections: For an RFC, all its sections that may contain clauses. Empty for a study.
     no_clause: For each section without clauses, the reason why it has none.
     """
 
@@ -133,8 +133,8 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether the document is a study. Citations must cover every section of an RFC, but not every section of a
-        study."""
+        """Whether the document is a study. Citations must cover every section of an RFC. For a study, this is not
+        required."""
         return not self.sections
 
 
@@ -209,7 +209,8 @@ def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
 
 
 def _below(lines: list[str], at: int) -> list[str]:
-    """Return the lines below a citation. The last one is the first line that is neither a comment nor an attribute."""
+    """Return the lines below a citation. The result ends with the first line that is neither a comment nor an
+    attribute."""
     below = []
     for line in lines[at + 1 :]:
         below.append(line)
@@ -227,8 +228,8 @@ def _item(lines: list[str], at: int) -> str:
 
 
 def _is_test(lines: list[str], at: int, file: str) -> bool:
-    """Check whether a test begins below a citation. A test begins with `def test_...` in Python, and with `#[test]` in
-    Rust."""
+    """Check whether a test begins directly below a citation. A test begins with `def test_...` in Python, and with
+    `#[test]` in Rust."""
     below = _below(lines, at) or [""]
     if file.endswith(".rs"):
         return any(line.strip() == "#[test]" for line in below)
@@ -277,7 +278,8 @@ def problems(documents: list[Document], cited: list[Citation], judged: dict[str,
 
 
 def _wrong_sections(document: Document) -> Iterator[str]:
-    """Yield a section of an RFC if it has neither clauses nor a reason for having none, or if it has both."""
+    """Yield the faults in the sections of an RFC. Each section needs clauses, or a reason why it has none, but not
+    both."""
     having = {clause.section for clause in document.clauses}
     if document.is_study:
         return
@@ -291,7 +293,8 @@ def _wrong_sections(document: Document) -> Iterator[str]:
 
 
 def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
-    """Yield the citations that a clause lacks. If it has an exception, yield its existing citations instead."""
+    """Yield the citations that a clause lacks. If the clause has an exception, it must have no citation. The function
+    then yields its citations instead."""
     if clause.kind not in NEEDS:
         yield f"{clause}: there is no kind {clause.kind!r}; the kinds are {', '.join(NEEDS)}"
         return
@@ -309,7 +312,7 @@ def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
 
 
 def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged]) -> Iterator[str]:
-    """Yield the differences between a study's listed claims and its code, and missing citations."""
+    """Yield each difference between the list of a study's claims and the study's code. Also yield missing citations."""
     listed = {clause.section: clause for clause in document.clauses}
     for number in sorted(listed.keys() - {claim.number for claim in judged}):
         yield f"claim {number} of {document.name} is judged nowhere"
@@ -373,7 +376,7 @@ def summary(document: Document, cited: list[Citation]) -> str:
 
 
 def table(document: Document, cited: list[Citation]) -> Iterator[str]:
-    """Yield lines for each clause: where it is implemented and tested, and the reason if it is not."""
+    """Yield lines for each clause. They say where the clause is implemented and tested, or why it is not."""
     for clause in document.clauses:
         yield f"{clause.section} ({clause.name}), {clause.kind}: {clause.says}"
         for verb in (IMPLEMENTS, TESTS):
@@ -414,7 +417,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """Return a list of files, each with the items that cite the clause."""
+    """Return a list of the files that cite the clause. With each file, it has the items that cite the clause."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])

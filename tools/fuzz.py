@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a fuzz target: rounds of `tests/fuzz` with new seeds, until the time is over or a round fails.
+"""Run a fuzz target in rounds. Each round runs `tests/fuzz` with a new seed. The script ends when the time is over, or
+when a round fails.
 
 python tools/fuzz.py --seconds 600 --target elements
 """
@@ -16,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES_OF_ROUND = 2000
-"""The number of examples per round. The number is large, so that starting a round's process takes only a small part of
-the round."""
+"""The number of examples per round. The number is large. The start of a process therefore takes only a small share of a
+round's time."""
 
 
 def main() -> int:

@@ -72,7 +72,7 @@ def pictures(text: str) -> list[tuple[str, str]]:
 
 
 def commands(text: str) -> list[str]:
-    """Return all commands up to the last one that writes a picture, except commands that open a page."""
+    """Return all commands of the page before its last picture. Commands that open a page are left out."""
     end = max(match.end() for match in _PICTURE.finditer(text))
     typed = [line for block in _COMMANDS.findall(text[:end]) for line in block.splitlines()]
     return [line for line in typed if "view" not in shlex.split(line)[1:2]]

@@ -19,7 +19,7 @@ NATIVE = "_native.abi3.so"
 PYTHON_TAG, ABI_TAG = "cp311", "abi3"
 # Libraries that PEP 600 allows a wheel to need: parts of glibc, and GCC's run-time library.
 MANYLINUX = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
-# The result of `glibc_needed` is at least this version of glibc, which is that of manylinux2014 (PEP 599).
+# The result of `glibc_needed` is at least 2.17, the glibc version of manylinux2014 (PEP 599).
 OLDEST = (2, 17)
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -30,10 +30,11 @@ class GuestHook(BuildHookInterface):
     """Hatchling's hook for the wheel. pyproject.toml names this file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Set the wheel's extra files and its machines.
+        """Set the extra files of the wheel, and the machines for which the wheel is built.
 
         version: "standard" or "editable". For "editable", the function does nothing.
-        build_data: Hatchling's dictionary. The hook sets `tag`, `pure_python` and `force_include` in it.
+        build_data: Hatchling's dictionary. The hook sets the keys `tag`, `pure_python` and `force_include` of this
+            dictionary.
         Raises FileNotFoundError if the guest or the library is not built.
         Raises ValueError if the library needs another library that a user's machine may lack.
         """
@@ -63,8 +64,8 @@ class GuestHook(BuildHookInterface):
 
 
 def glibc_needed(library: Path) -> tuple[int, int]:
-    """Return the oldest version of glibc that has all symbol versions which an ELF-64 library needs (elf(5),
-    SHT_GNU_verneed).
+    """Return the oldest version of glibc that an ELF-64 library can use. It has all symbol versions that the library
+    needs (elf(5), SHT_GNU_verneed).
 
     Returns: (int, int). The result is at least `OLDEST`.
     Raises ValueError if the library needs something that PEP 600 does not allow.

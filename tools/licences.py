@@ -73,7 +73,7 @@ def runtime_packages(pyproject: Path) -> set[str]:
     """Return the distributions that an installation of leowarp with its extras needs, directly or indirectly.
 
     pyproject: The parsed pyproject.toml, with `project.dependencies` and the extras.
-    Returns: The names in the spelling of PEP 503. Packages for other platforms only are left out.
+    Returns: The names in the spelling of PEP 503. Packages that only other platforms need are left out.
     """
     project = tomllib.loads(pyproject.read_text())["project"]
     extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
@@ -101,8 +101,8 @@ def _name(requirement: str) -> str:
 
 
 def _python() -> list[str]:
-    """Return the licence faults of the Python packages that users of leowarp get, one line each. Packages for
-    developers only are not checked, because they are not shipped."""
+    """Return the licence faults of the Python packages that users of leowarp get, one line each. Packages that only
+    developers need are not checked, because they are not shipped."""
     names = runtime_packages(Path("pyproject.toml"))
     command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -119,7 +119,7 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """Return the crates from `cargo metadata` that break a rule of deny.toml, one line for each fault.
+    """Check the crates of `cargo metadata` against the rules of deny.toml. Return one line for each fault.
 
     packages: The packages of `cargo metadata`, of which `name`, `license` (SPDX, or None) and `source` are read.
     rules: The parsed deny.toml, with `licenses.allow` and `sources.allow-registry`.
@@ -165,8 +165,8 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
 
 
 def _incompatible(found: list[tuple[str, str]]) -> list[str]:
-    """Return one line for each incompatible (name, licence). A licence that was looked up by hand replaces the declared
-    one."""
+    """Return one line for each package in `found` whose licence is incompatible. A licence that was looked up by hand
+    replaces the declared one."""
     return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
 
-`python tools/lock.py --site` prints requirements-site.lock: the packages of the group `site`. Common packages of both
-files have the same version, because both files are installed into one environment.
+`python tools/lock.py --site` prints requirements-site.lock: the packages of the group `site`. A package in both files
+has the same version, because both files are installed into one environment.
 
 pip resolves once for each supported CPython (`pip install --dry-run --report`). Only wheels are accepted, so that an
 installation runs no package code. The lock names no package index, so pip uses the index that the machine is configured
@@ -25,8 +25,8 @@ LOCK, SITE_LOCK = Path("requirements.lock"), Path("requirements-site.lock")
 # The versions of Python that pyproject.toml admits. The native library uses the stable ABI of the oldest version. pip
 # reads "3.11" as 3.11.0, so no pinned package needs a later patch release (Debian 12 has 3.11.2).
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# pip accepts a wheel for an older glibc only if the older tag is named as well (PEP 600); the aliases are the tags of
-# older wheels (PEP 513, 571, 599).
+# To let pip accept wheels for an older glibc, the older tag must be named as well (PEP 600). The aliases are the tags
+# of older wheels (PEP 513, 571, 599).
 GLIBCS = ("2_28", "2_27", "2_17", "2_12", "2_5")
 ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 
@@ -34,8 +34,8 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 def main() -> None:
     """Print the lock file.
 
-    Raises SystemExit if two versions of Python would get different versions of a package, because they share a lock
-    file.
+    Raises SystemExit if two versions of Python would get different versions of a package. All versions of Python share
+    the lock file.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
@@ -49,8 +49,8 @@ def main() -> None:
     else:
         wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
         extras = project["project"]["optional-dependencies"]
-        # JupyterLab, with its hundred packages, is needed neither for tests nor for the build; `--site` includes only
-        # its kernel.
+        # Tests and the build do not need JupyterLab and its hundred packages. `--site` includes only the kernel of
+        # JupyterLab.
         wanted += [line for name, extra in extras.items() if name != "notebook" for line in extra]
         purpose = "the project, its tests and its build use"
     if given.keep:
@@ -80,7 +80,8 @@ def _pins(lock: Path) -> list[str]:
 
 
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
-    """Return the packages that pip would install for `wanted` within `bounds`, for one version of CPython.
+    """Return the packages that pip would install in one version of CPython. `wanted` are the required packages, and
+    `bounds` are pip's constraints on versions.
 
     Returns: The list `install` of pip's report, with the `metadata` and `download_info` of each wheel.
     """

@@ -9,8 +9,8 @@ Compilers refuse circles of crates, but not of modules or files. import-linter c
 not the modules in a layer's package. Rust's test modules are left out, because they import what they test. Imports for
 type checking and imports inside functions count.
 
-A crate's root names all its modules. If a module uses a definition in the root, both form a circle. If the root only
-re-exports a name, the name belongs to the module that defines it.
+A crate's root names all its modules. If a module uses a definition in the root, the module and the root form a circle.
+If the root only re-exports a name, the name belongs to the module that defines it.
 """
 
 import re
@@ -27,7 +27,7 @@ CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
 NAME = re.compile(r"\w+")
 C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# A function, or a value of a structure, that is not static: other files can use it
+# A function or a structure's value that is not static. Other files can use it
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
 # A weak definition. The file with a weak definition does not depend on the file that replaces this definition.
@@ -111,7 +111,7 @@ def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list
 
 
 def expanded(text: str, at: int) -> list[list[str]]:
-    """Return the paths that begin at a position of a text: one, or several if the path contains braces.
+    """Return the paths that begin at a position of a text. A path with braces gives several paths.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
     """Return the module to which a path leads. The rest of the path names a type or function in it.
 
     exported: A dict from each name that the root re-exports to its module.
-    root: {"lib", "main"}. The result if the path leads into no module.
+    root: {"lib", "main"}. The module that is returned if the path leads to no other module.
     """
     # The longest prefix of the path is tried first, because in `flows::tcp::Transfer` both `flows` and `flows::tcp` are
     # modules.
@@ -166,14 +166,16 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 
 def python_graph(package: str) -> dict[str, set[str]]:
-    """Return, for each module of a package, the imported modules of the same package, by full names."""
+    """Return a dict from each module of a package to the modules of the package that it imports. Names are full
+    names."""
     # grimp gets no cache directory, because grimp would create the directory in the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 
 
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
-    """For each package that contains packages, return which of these import which. The names are full names.
+    """For each package that contains packages, return a dict from each inner package to the inner packages that it
+    imports. The names are full names.
 
     imports: The result of `python_graph`. Tests are left out, because they import from all parts of their package.
 
@@ -201,7 +203,7 @@ def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str,
 
 def folder_of(module: str, room: str) -> str:
     """Return the direct child of the package `room` that contains the module, or that is the module. The result is
-    empty if the module is not in `room`.
+    empty if the module is outside the package `room`.
 
     >>> folder_of("a.b.c.d", "a.b")
     'a.b.c'

@@ -6,10 +6,10 @@
     python tools/prose.py --all [PATH ...]   whole files
     python tools/prose.py --all --count      only the numbers
 
-The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
-TypeScript and shell. The rules are in CONTRIBUTING.md ("Plain English"). A sentence that breaks a rule may stay if a
-comment `prose: REASON` is on its first line or on the line before. The exit status is 1 if an added sentence breaks a
-rule and has no such comment. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
+The script reads Markdown, but not its code and tables. It also reads docstrings and comments of Python, and comments of
+Rust, C, TypeScript and shell. The rules are in CONTRIBUTING.md ("Plain English"). A sentence that breaks a rule may
+stay if a comment `prose: REASON` is on its first line or on the line before. The exit status is 1 if an added sentence
+breaks a rule and has no such comment. The exit status is also 1 if the share of these sentences is above `MOST_RATIO`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ INSTEAD = {
     r"a (run|packet|flow|node|hop|change|second|minute|hour|row|file|core|segment|queue) a": "per",
     r"judg(e|ed|es|ing)": "check, verdict",
 }
-"""The field's term to use instead of each pattern."""
+"""A dict from pattern to the field's term that should be used instead."""
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
@@ -82,7 +82,7 @@ class Sentence:
 
     @property
     def faults(self) -> list[str]:
-        """The rules that the sentence breaks, as texts. Empty if it breaks none."""
+        """The rules that the sentence breaks, as texts. The list is empty if the sentence breaks no rule."""
         found = []
         if BEGINNINGS.match(self.text) and not self.text.endswith("?"):
             found.append("its subject does not come first")
@@ -122,7 +122,7 @@ def prose_lines(path: str, text: str) -> list[str]:
 
 
 def sentences(path: str, text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a file with at least four words."""
+    """Yield the sentences of a file. Sentences with fewer than four words are left out."""
     lines = text.splitlines()
     begun, words = 0, ""
 

@@ -45,8 +45,9 @@ class Made:
 
     values: A Python expression for each name. The expression may use `run` (the last run directory that a command
         made), `table(name)` (its metrics `name.*`), `answers` (the output of commands with `--json`) and `here` (the
-        directory). It may also use the modules `lw`, `np` and `pd`, and earlier values. A table has a row for each
-        instant and flow. Flow -1 is the path. Values whose name begins with `_` are not stored.
+        directory). The expression may also use the modules `lw`, `np` and `pd`, and the values of earlier names. A
+        table has a row for each instant and flow. Flow -1 is the path. Values whose name begins with `_` are not
+        stored.
     long: True if the result takes more than about ten seconds. Only this script computes such a result again. The tests
         skip it.
     """
@@ -67,8 +68,8 @@ class Stored:
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """Return the value with this name. If there is no such value, return the scalar of the flow, otherwise the
-        scalar of the run. Raises AttributeError if nothing has this name."""
+        """Return the value with this name. If there is no such value, return the flow's scalar with this name. If the
+        flow has none, return the run's scalar. Raises AttributeError if nothing has this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -82,7 +83,7 @@ class Stored:
 
 
 def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], list[dict[str, str]]]:
-    """Read the list's runs by name, its quoted texts, and its printed blocks.
+    """Read the list. Return three values: a dict from name to run, the quoted texts, and the printed blocks.
 
     path: docs/numbers.toml.
     """
@@ -129,8 +130,7 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """Yield a message for each line of a printed block that is missing in the stored output, or is at another place
-    there.
+    """Yield a message for each wrong line of a printed block. Each line must be at the same place in the stored output.
 
     A block is the first fenced block of its page that contains the text `block`. A line `...` in a block stands for
     omitted lines.
@@ -275,7 +275,7 @@ def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
     """Return one line for each difference between a new result and the stored one. Differences in the versions of
     leowarp and Linux are ignored.
 
-    Without a stored result, the whole new result is reported.
+    If there is no stored result, the whole new result counts as a difference.
     """
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
+"""Build a release from the current commit of a clean checkout. A release has a wheel, a source archive, notes and
+checksums.
 
 `python tools/release.py [DIRECTORY]` writes to dist/VERSION by default. The script uploads nothing and creates no tag.
 The script stops if the tree is not clean, or if the version's tag does not name the commit. In this case, the script
@@ -60,7 +61,7 @@ def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], N
 
 def refuse_what_is_no_release(root: Path, version: str) -> None:
     """Raises SystemExit if files differ from the commit, or if the version's tag does not name the commit."""
-    # Files that git does not track would be packed into a wheel as well.
+    # A wheel would also contain files that git does not track.
     if changed := git(root, "status", "--porcelain"):
         sys.exit(f"{len(changed)} files differ from the commit, {changed[0][3:]} first: git stash --include-untracked")
     tag, tags = f"v{version}", git(root, "tag", "--points-at", "HEAD")

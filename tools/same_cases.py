@@ -40,8 +40,8 @@ Case = tuple[Any, dict[str, Any]]
 
 
 def examples() -> dict[str, Case]:
-    """Return a dict from name to case. The cases are all examples without a built program, run for 5 s, and variants of
-    some examples."""
+    """Return a dict from name to case. The cases are all examples that need no built program, and variants of some
+    examples. The examples run for 5 s."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
     # With `traffic.stop` at 4 s, arrivals of flows end within the run of 5 s.
@@ -51,8 +51,8 @@ def examples() -> dict[str, Case]:
 
 
 def study_runs() -> dict[str, Case]:
-    """Return the cases from every study. They are `OF_A_PART` runs of each group. Runs of 1000 s are shortened to 40
-    s."""
+    """Return the cases from every study. From each group of a study, `OF_A_PART` runs are taken. Runs of 1000 s are
+    shortened to 40 s."""
     from leowarp.study import studies
     from leowarp_studies.frederiksen2024.runs import all_runs
     from leowarp_studies.programs import application_runs, fetching, senders
@@ -63,7 +63,8 @@ def study_runs() -> dict[str, Case]:
         found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
     here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
     for study, entry in studies().items():
-        # Studies whose runs have another form, and studies in packages of other authors, are left out.
+        # Two kinds of studies are left out: studies whose runs have another form, and studies in other authors'
+        # packages.
         if study == "frederiksen2024" or not entry.value.startswith("leowarp_studies."):
             continue
         if study == "programs":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check whether a change of the code changed any result, or whether another kernel changes one.
+"""Compare the results before and after a change of the code, or the results with two kernels.
 
     python tools/same_results.py record before.json      # at the commit before
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
@@ -97,7 +97,7 @@ def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
     """Return the sha256 of each file of a case's run, and each scalar of its summary as text. If the run fails, return
     only the error.
 
-    case: The case to run. This machine may lack its program.
+    case: The case to run. The case may need a program that this machine lacks.
     kernel: The value of the key guest.kernel.
     """
     import leowarp
@@ -127,7 +127,7 @@ def of_network(network: Any, kernel: str) -> dict[str, str]:
 
 
 def without_added(path: Path) -> bytes:
-    """Return the bytes of a run's file, written again by leowarp without the columns in `ADDED`."""
+    """Return the bytes of a run's file without the columns in `ADDED`. leowarp writes the file again without them."""
     if path.suffix != ".parquet":
         return path.read_bytes()
     import pyarrow as pa
@@ -141,8 +141,8 @@ def without_added(path: Path) -> bytes:
     if not set(ADDED) & set(parquetfiles.read_schema(path).names):
         return path.read_bytes()
     table = parquetfiles.read_table(path)
-    # Parquet files call the field of a list's values `element` and Arrow calls it `item`; this name is part of the
-    # file's bytes.
+    # The field of a list's values has the name `element` in Parquet files, and `item` in Arrow. This name is part of
+    # the file's bytes.
     lists = [f.with_type(pa.list_(f.type.value_type)) if pa.types.is_list(f.type) else f for f in table.schema]
     table = table.cast(pa.schema(lists, metadata=table.schema.metadata))
     known = [name for name in ADDED if name in table.column_names]
@@ -157,7 +157,8 @@ def without_added(path: Path) -> bytes:
 
 
 def scalars(value: object, name: str):
-    """Yield each value of a summary that is not a cost, with its dotted name: ("summary.flows.0.late_pkts", "12").
+    """Yield each value of a summary except costs, as a pair of dotted name and text: ("summary.flows.0.late_pkts",
+    "12").
 
     Values are JSON texts, whose floats have enough digits to be read back exactly.
     """
@@ -173,7 +174,7 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """Yield one line for each file or scalar that differs, or that only one side has.
+    """Yield one line for each file or scalar that differs, or that exists only in `before` or only in `after`.
 
     A new scalar with the value null is ignored. A new case gives only one line.
     """

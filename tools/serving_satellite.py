@@ -32,7 +32,7 @@ SLOT_S = 15
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 # The recording does not name its gateway. This scenario uses North Bend, Washington, one of the first gateways in
-# public filings, whose position is known to about 10 km.
+# public filings. The gateway's position is known to about 10 km.
 SCENARIO = """name = "serving-satellite"
 [run]
 duration = "{slots_s} s"
@@ -67,7 +67,7 @@ def one(folder: Path, pattern: str) -> Path:
 
 
 def seconds_of(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of a table. Each has its time in whole seconds since 1970."""
+    """Return the rows of a table. Each row comes with its time in whole seconds since 1970."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     named = "Timestamp" if "Timestamp" in rows[0] else "timestamp"
@@ -93,7 +93,7 @@ def least_rtt_ms(ping: Path, begin_s: int) -> tuple[float, int]:
 
 
 def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan:
-    """Return a plan with this dish, whose clock begins with the first slot."""
+    """Return a plan with the dish at `where`. The plan's clock begins with the first slot."""
     text = SCENARIO.format(
         tle=tle.resolve(), epoch=datetime.fromtimestamp(begin_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         slots_s=slots * SLOT_S, latitude_deg=round(float(where["lat"]), 4), longitude_deg=round(float(where["lon"]), 4),

@@ -6,9 +6,9 @@
     python tools/shelf.py --page                 also rewrites the table of design/shelf.md
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
-For each kernel, some examples (`CASES`) run twice with it and once with the default kernel, and the results are
-compared. After that, the tests run with the kernel of the shelf instead of the default kernel (`pytest --kernel NAME`).
-Exit status 1 means that a run is not repeatable, or that a test fails without a reason in tools/shelf_reasons.toml.
+Some examples (`CASES`) run twice with each kernel, and once with the default kernel. The script compares the results.
+After that, the tests run with the kernel of the shelf instead of the default kernel (`pytest --kernel NAME`). Exit
+status 1 means that a run is not repeatable, or that a test fails without a reason in tools/shelf_reasons.toml.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGE = ROOT / "design" / "shelf.md"
 REASONS = ROOT / "tools" / "shelf_reasons.toml"
 BEGIN, END = "<!-- shelf: begin -->\n", "<!-- shelf: end -->"
 CASES = ("chain", "chain fq_codel", "madrid-tokyo", "two-changes drop", "starlink", "mobile-tcp", "jittered-transfer")
-"""The examples of tools/same_cases.py that are run. Together they cover each medium, and a route change."""
+"""The examples of tools/same_cases.py that the script runs. Together they cover each medium, and a route change."""
 OVER_IPV6 = {"network.family": "ipv6"}
 NETEM = {"network.link_model": "netem"}
 TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")
@@ -43,7 +43,7 @@ class Outcome:
     """The results for one kernel.
 
     repeats: The number of cases whose two runs gave the same bytes, and the number of all cases.
-    as_default: The number of cases in which both runs gave the same bytes as the run of the default kernel.
+    as_default: The number of cases in which both runs gave the same bytes as the default kernel's run.
     passed, skipped: The numbers of tests.
     failed: The tests that failed, as a dict from the name of a test to the first line of its message.
     """
@@ -88,7 +88,7 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
     cases = cases_of(name)
     for case, (scenario, changes) in cases.items():
         once, again = (fingerprint((scenario, changes), name) for _ in range(2))
-        # A run that failed has only an error as its result, and equal errors do not show that it is repeatable
+        # The result of a failed run is only an error. Two equal errors do not show that a run is repeatable
         repeats = "error" not in once and not list(differences({case: once}, {case: again}))
         same += repeats
         if repeats and OVER_IPV6.items() - changes.items():

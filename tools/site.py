@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the documentation site from the pages of this checkout, with the moving page of one run.
+"""Build the documentation site from the pages of this checkout. With `--run`, the site includes the moving page of one
+run.
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 

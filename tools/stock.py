@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel. netem emulates
-the links in both kernels.
+"""Compare the default kernel with the kernel `stock`, which has neither leowarp's links nor leowarp's clock. netem
+emulates the links in both kernels.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
 python tools/stock.py --check status 1: a difference is larger than its tolerance; the page stays unchanged
@@ -30,8 +30,7 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "Madrid-Tokyo, BBR": ("two-changes", {**MADRID_TOKYO, "flows.0.congestion_control": "bbr"}),
     "the emulator's links, CUBIC": ("madrid-tokyo-emulator", {"run.duration": "60 s"}),
     "a transfer without jitter": ("jittered-transfer", {"jittered.jitter": "0 ms", "observe.truth": True}),
-    # At the example's rate of 8235 pkts/s, the flow would fill the link, and tbf's queue would add up the delays of all
-    # timers.
+    # The example's rate of 8235 pkts/s would fill the link. The delays of all timers would then add up in tbf's queue.
     "a probe with jitter": ("jittered-probe", {"run.duration": "30 s", "flows.0.interval": "250 us"}),
 }
 """The examples, each with replacements for some of its keys."""
@@ -42,7 +41,7 @@ class Quantity:
     """A scalar of a flow, and the largest difference that is allowed between the two kernels.
 
     scalar: The name of the scalar in the flow's part of summary.json.
-    scale: The printed unit of the scalar, as a multiple of the scalar's own unit.
+    scale: The scalar is printed in a unit that is `scale` times the scalar's own unit.
     absolute: The largest allowed difference, in the scalar's unit.
     ratio: The largest allowed difference, as a share of the value with the default kernel. A difference is allowed if
         it is within `absolute` or within `ratio`.
@@ -70,7 +69,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A scalar of a flow, with its value under the default kernel and under the stock kernel."""
+    """A scalar of a flow. It has a value under the default kernel and a value under the stock kernel."""
 
     case: str
     flow: int
@@ -89,7 +88,7 @@ class Row:
 
 
 def rows(case: str) -> Iterator[Row]:
-    """Yield all scalars of all flows of a case, with their values under both kernels."""
+    """Yield the scalars of `QUANTITIES` for all flows of a case, with the values under both kernels."""
     example, changes = CASES[case]
     flows = {}
     for kernel in ("default", "stock"):

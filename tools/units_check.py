@@ -2,10 +2,11 @@
 """Check that conversions by powers of ten give the unit in the result's name: `python tools/units_check.py`.
 
 The name of a quantity ends in its unit (CONTRIBUTING.md). The script finds, for example, that `start_s = start_ns /
-1e6` is wrong, because 1e6 ns are not a second. The script checks each multiplication or division by a power of ten of
-at least three zeros. The script also compares the units of the two sides of a sum, a difference or a comparison. The
-unit of a value is compared with the unit in the name that receives it (a variable, an attribute, an argument, a key, a
-column, the returning function). The unit of a number in a text is compared with the unit that follows it.
+1e6` is wrong, because 1e6 ns are not a second. The script checks each multiplication or division by a power of ten with
+at least three zeros. The script also compares the units of the two sides of a sum, a difference or a comparison. If a
+value is assigned, passed or returned, its unit is compared with the unit in the receiving name. This name belongs to a
+variable, an attribute, an argument, a key, a column or the returning function. The unit of a number in a text is
+compared with the unit that follows it.
 
 Names without a unit are not checked. Exit status 1 means that units differ. The output names each of these lines.
 """
@@ -31,7 +32,8 @@ TEXTS = {
     "bit/s": ("rate", 0), "kbit/s": ("rate", 3), "Mbit/s": ("rate", 6), "Gbit/s": ("rate", 9),
     "km": ("length", 3), "kB": ("size", 3), "MB": ("size", 6), "GB": ("size", 9), "GHz": ("frequency", 9),
 }  # fmt: skip
-"""The units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
+"""The units that the script recognises after a number in a text. Metres are left out, because `m` can also mean
+minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
 # Functions whose result has the unit of their first argument, or of the object on which they are called. The list
 # cannot include all functions of numpy, because variances and products have other units.
@@ -53,7 +55,7 @@ class Unit:
     """A unit, as a power of ten of its dimension's base unit. For time, the exponent -9 is a nanosecond.
 
     dimension: {"time", "rate", "length", "size", "frequency"}
-    exponent: The power of ten of seconds, bits per second, metres, bytes or hertz.
+    exponent: The unit is 10^exponent seconds, bits per second, metres, bytes or hertz.
     is_multiple: True for a multiple of the unit. Comparisons of units ignore this field.
     """
 
@@ -96,7 +98,8 @@ def power_of_ten(node: ast.AST) -> int | None:
 
 
 def is_plain_number(node: ast.AST) -> bool:
-    """Check whether a node is a factor without a unit. Such factors are numbers, and names that mark a ratio."""
+    """Check whether a node is a factor without a unit. A factor without a unit is a number, or a name that ends in
+    "ratio"."""
     match node:
         case ast.Constant(value=value):
             # 10 and 100 may be parts of a conversion, and large numbers are constants of nature, so only other numbers
@@ -111,8 +114,8 @@ class Checker(ast.NodeVisitor):
     """A checker for the faults of one file.
 
     faults: list of (int, str). The line number and description of each fault.
-    conversions, compared: The number of checked conversions by powers of ten, and the number of checked pairs of units.
-        A test uses both numbers to check that the script compares something.
+    conversions, compared: `conversions` is the number of checked conversions by powers of ten. `compared` is the number
+        of checked pairs of units. A test uses both numbers to check that the script compares something.
     """
 
     def __init__(self) -> None:
@@ -123,8 +126,8 @@ class Checker(ast.NodeVisitor):
     def unit(self, node: ast.AST | None) -> Unit | None:
         """Return the unit of an expression. The result is None if no name in the expression has a unit.
 
-        If an expression is a sum, a choice or a list, its unit is that of its first part with a unit. `visit_BinOp` and
-        similar methods check that the other parts have the same unit.
+        A sum, a choice or a list has several parts. Its unit is the unit of the first part that has a unit.
+        `visit_BinOp` and similar methods check that the other parts have the same unit.
         """
         match node:
             case ast.Name(id=name):
@@ -171,12 +174,11 @@ class Checker(ast.NodeVisitor):
             return None
         if isinstance(node.op, ast.Mult):
             by = -by
-        # A number of units of 10^e, divided by 10^k, is a number of units of 10^(e + k).
+        # If a number in units of 10^e is divided by 10^k, the result is in units of 10^(e + k).
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
-        """If a plain number multiplies or divides a quantity, return the unit of the quantity, which does not
-        change."""
+        """Return the unit of a quantity that is multiplied or divided by a plain number. The unit does not change."""
         of = None
         if is_plain_number(node.right):
             of = self.unit(node.left)
@@ -231,7 +233,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Store the function of the next `return`, because functions can be nested."""
+        """Remember the function to which the next `return` belongs. Functions can be nested."""
         self._functions.append(node.name)
         self.generic_visit(node)
         self._functions.pop()
@@ -294,7 +296,7 @@ def faults_of(text: str) -> tuple[list[tuple[int, str]], int, int]:
 
 
 def sources() -> Iterator[Path]:
-    """Yield every Python file of the package, its tests, design and bench."""
+    """Yield every Python file of the package, of the tests, of design/ and of bench/."""
     for folder in ("python", "tests", "design", "bench"):
         yield from sorted((ROOT / folder).rglob("*.py"))
 

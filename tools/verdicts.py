@@ -4,8 +4,8 @@
     python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
 
 The command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check,
-it writes nothing, and its exit status is 1 if the table on the page differs. Each column is a sample of the study. Its
-name is what the sample's runs have in common: TCP stack and links, time of day, or other settings.
+the command writes nothing. The exit status is then 1 if the table on the page differs. Each column is a sample of the
+study. The sample's name says what its runs have in common: TCP stack and links, time of day, or other settings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "cannot be told": "?"}
 """A dict from each verdict to its text in a cell of the table."""
 NOT_CHECKED = "-"
-"""The text of a cell if the sample lacks the runs that the claim is about."""
+"""The text of a cell if the claim is about runs that the sample does not have."""
 BY_CONSTRUCTION = "¹"
 """The mark of a claim that is true by construction. The test of such a claim compares a value with its own source."""
 

@@ -25,14 +25,14 @@ AGENT_PARTS = ("leowarp-agent", "agent.json")
 def main() -> None:
     """Build the wheel into the directory that the command line names."""
     BUILD.parent.mkdir(exist_ok=True)
-    # Without the lock, two builds at once, for example in two test processes, would delete each other's files in
-    # build/guest.
+    # Without the lock, two simultaneous builds would delete each other's files in build/guest. Two test processes, for
+    # example, may build at once.
     with locked(BUILD.with_name("wheel.lock"), "wheel", message):
         build(Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve())
 
 
 def message(text: str) -> None:
-    """Print to stderr that the build waits, and for what."""
+    """Print to stderr the message that the build waits. The message also says what the build waits for."""
     print(text, file=sys.stderr)
 
 

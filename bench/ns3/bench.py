@@ -31,8 +31,8 @@ sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""How often each case runs in both simulators: the CUBIC cases, and the other cases. ns-3 needs minutes of processor
-time for Madrid-Tokyo."""
+"""How often a case runs in both simulators. The first number is for CUBIC cases, and the second is for other cases.
+ns-3 needs minutes of processor time for Madrid-Tokyo."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
 CHANGE_NS = 60_000_000_000
@@ -40,7 +40,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """Return all cases. Each case has the number of pairs of runs that are made."""
+    """Return all cases. With each case, return how many pairs of runs are made."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [

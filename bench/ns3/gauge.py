@@ -4,7 +4,7 @@
     python -I -S gauge.py COSTS COMMAND ...
 
 The memory peak from `wait4` is at least the parent process's peak at the start (`setmax_mm_hiwater_rss` in fs/exec.c).
-If the parent were a large Python process, smaller peaks would not be visible.
+If the parent were a large Python process, the script could not see a command's smaller peak.
 """
 
 import json

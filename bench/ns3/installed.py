@@ -28,8 +28,8 @@ _LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
 class Ns3:
     """An installation of ns-3.
 
-    headers, libraries: The directory that contains `ns3/core-module.h`, and the directory that contains
-        `libns3.44-core.so`.
+    headers, libraries: `headers` is the directory that contains `ns3/core-module.h`. `libraries` is the directory that
+        contains `libns3.44-core.so`.
     version: The version as in the libraries' names, such as 3.44.
     suffix: The ending of the libraries' names. It is empty for release builds, and for example `-debug` for others.
     definitions: The macros with which ns-3 was built. ns-3's headers need them.
@@ -78,13 +78,14 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
     if not targets.is_file():
         raise HostError(f"{targets} is missing: with which macros ns-3 was built is not known", _hint())
     found = re.search(r'INTERFACE_COMPILE_DEFINITIONS "([^\n]*)"\n', targets.read_text(encoding="utf-8"))
-    # All macros that do not match the pattern below are names of libraries that ns-3 found, with values in quotes.
+    # The pattern below selects macros. All other macros are names of libraries that ns-3 found, and have values in
+    # quotes.
     return tuple(each for each in (found[1] if found else "").split(";") if re.fullmatch(r"NS3_\w+", each))
 
 
 def ns3() -> Ns3:
-    """Find the ns-3 in `NS3_PREFIX`. If this variable is not set, the first call installs a wheel with a fixed version
-    below build/.
+    """Find the ns-3 in `NS3_PREFIX`. If this variable is not set, the first call installs a wheel below build/. The
+    version of the wheel is fixed.
 
     Raises HostError if no ns-3 is installed, or if pip cannot download it.
     """
@@ -97,7 +98,7 @@ def ns3() -> Ns3:
     if not marker.is_file() or marker.read_text(encoding="utf-8") != wanted:
         print(f"installing ns-3 (69 MB) into {home}", file=sys.stderr)
         venv.create(home, with_pip=True, clear=True)
-        # The wheel's only dependency, cppyy, is needed only for scripts in Python.
+        # The wheel's only dependency is cppyy. Only scripts in Python need cppyy.
         pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         if subprocess.run([*pip, "--require-hashes", "-r", REQUIREMENTS]).returncode:
             raise HostError(f"pip could not install what {REQUIREMENTS} asks for", _hint())

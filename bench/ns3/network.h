@@ -46,7 +46,7 @@ struct DelayLine {
     }
 };
 
-// A PointToPointChannel in which each direction has its own delay, which follows a table.
+// A PointToPointChannel. Each direction has its own delay, and the delay follows a table.
 class ChangingChannel : public PointToPointChannel {
   public:
     DelayLine line[2];

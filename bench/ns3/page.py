@@ -39,7 +39,7 @@ def write(measured: dict[str, Any]) -> None:
 
 
 def with_tables(page: str, measured: dict[str, Any]) -> str:
-    """Return the text of the page with the tables of these numbers."""
+    """Return the text of the page, with new tables from the numbers in `measured`."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{tables(measured)}\n{END}{rest.split(END)[1]}"
 
@@ -100,7 +100,7 @@ def _wall_clock(netem: dict[str, Any]) -> str:
 
 
 def draw(measured: dict[str, Any]) -> None:
-    """Draw the window and goodput around a route change, of leowarp and of ns-3."""
+    """Draw the window and the goodput around a route change, both for leowarp and for ns-3."""
     change = measured["change"]
     look = {"leowarp": (OKABE_ITO[0], LINES[0]), "ns3": (OKABE_ITO[1], LINES[1])}
     with styled():

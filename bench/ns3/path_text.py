@@ -23,10 +23,10 @@ def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: i
     timeline: The events of `20-timeline.parquet`.
     source, destination: The names of the transfer's stations in the scenario.
     buffer_bytes: The buffer of each socket in bytes.
-    Raises ScenarioError if `path.cc` cannot simulate the timeline. It cannot simulate loss, jitter, tables of capacity
-    or
-        delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, and a path that packets
-        keep.
+    Raises ScenarioError if `path.cc` cannot simulate the timeline. It cannot simulate:
+        loss, jitter, tables of capacity or delay, queues other than a FIFO of packets, a rate that changes, a link that
+        goes down, and paths that packets keep. Paths that packets keep are not rejected, because the function ignores
+        rows of the kind `path`.
     """
     rows = timeline.to_pylist()
     place = {row["a"]: row["b"] for row in rows if row["event"] == "link" and row["kind"] == "wire"}

@@ -99,7 +99,7 @@ def leowarp_run(case: Case, directory: Path) -> Outcome:
 
 
 def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
-    """Simulate the same path in ns-3, with the timeline of the leowarp run in `directory`."""
+    """Simulate the path of a leowarp run in ns-3. The path is computed from the run's timeline in `directory`."""
     run = lw.open(directory)
     flow = run.plan.flows[0]
     timeline = pq.read_table(directory / "20-timeline.parquet")

@@ -21,8 +21,8 @@ RATE_BPS = 100_000_000
 DELAY_MS = 40
 QUEUE_PKTS = 500
 FULL_PACKET_BYTES = 1514
-# netem's limit includes packets in its delay line (docs/concepts/links.md), so it must be larger than the queue by the
-# packets in flight.
+# netem's limit also counts packets in its delay line (docs/concepts/links.md). The limit must therefore be the queue
+# plus the packets in flight.
 LIMIT_PKTS = QUEUE_PKTS + math.ceil(DELAY_MS / 1e3 * RATE_BPS / (8 * FULL_PACKET_BYTES))
 PROGRAMS = ("unshare", "ip", "tc", "nstat", "ss", "iperf3")
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
@@ -60,8 +60,8 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """Return what this host lacks to run the dumbbell, as the end of "because ...". None means that the host meets all
-    requirements."""
+    """Return why this host cannot run the dumbbell. The text is the end of a sentence "because ...". None means that
+    the host meets all requirements."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"
@@ -100,7 +100,8 @@ def over_netem(duration_s: int) -> dict[str, Any]:
 
 
 def counted(report: str, counters: str) -> dict[str, Any]:
-    """Read goodput and retransmissions from iperf3's JSON, and reported duplicates (DSACK) from nstat's lines.
+    """Read goodput and retransmissions from iperf3's JSON. Read the number of reported duplicates (DSACK) from nstat's
+    lines.
 
     Raises HostError if iperf3's JSON contains an error. With --json, the exit status does not show errors.
     """

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counts TCP segments with data and echo requests in captures, by pcap-parser and etherparse, for `design/parsers.md`.
+//! Counts echo requests, and TCP segments with data, in captures, for `design/parsers.md`. The program uses pcap-parser
+//! and etherparse.
 
 use etherparse::{LaxSlicedPacket, TransportSlice};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send numbered ICMP echo requests at a steady rate over a real link, as torres2020 measures one.
+"""Send numbered ICMP echo requests at a steady rate over a real link. torres2020 measures a link in the same way.
 
     sudo python3 examples/programs/echo_stream.py 192.0.2.7
 
 The program needs root or CAP_NET_RAW, and a link on which you may send 100 Mbit/s for 8 s.
-docs/guides/measuring-a-real-link.md has the receiver's side. `ping` cannot send this stream, because the interval of
-`ping` is a whole number of milliseconds.
+docs/guides/measuring-a-real-link.md explains the receiver's side. `ping` cannot send this stream, because the interval
+of `ping` is a whole number of milliseconds.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def send_all(
     """Send the stream. The n-th packet is due n / rate after the first packet. A late program sends it as soon as it
     can.
 
-    Returns: The time from the first to the last packet. Also the longest time by which a packet left later than
-        planned.
+    Returns: The time from the first to the last packet. Also the largest delay of a packet after its planned sending
+        time.
     """
     begin_ns = now_ns()
     late_ns = sent_ns = 0

@@ -2,20 +2,22 @@
 /*
  * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that is expected.
  *
- * net/ipv4/tcp_bbr.c is included unchanged. This file contains everything that differs. The behaviour differs only for
- * some ACKs. Each ACK gives BBR a sample of the interval from sending the acknowledged data until the ACK arrives. If
- * this interval overlaps the window around a scheduled reconfiguration, bbr_handover differs from BBR as follows:
+ * net/ipv4/tcp_bbr.c is included unchanged. This file contains all differences from BBR. The behaviour differs only for
+ * some ACKs. From each ACK, BBR takes a sample. The sample's interval starts when the acknowledged data were sent, and
+ * ends when the ACK arrives. If this interval overlaps the window around a scheduled reconfiguration, bbr_handover
+ * differs from BBR as follows:
  *
  *	probing		PROBE_BW paces with gain 1, its gain cycle pauses, and PROBE_RTT does not begin
  *	filters		the estimates of bandwidth, minimum RTT and ACK aggregation keep their values
  *	policers	losses in the window are no evidence of a policer: BBR restarts its sampling of the long-term
  *			bandwidth
  *
- * After the window, the connection uses another path, with another bandwidth and base delay. When the window ends, the
- * rounds that BBR's bandwidth filter covers have passed, so the filter follows the new samples. After the window around
- * a reconfiguration, bbr_handover also marks the minimum RTT as expired. BBR cannot distinguish a higher base delay
- * from the queue that a handover leaves behind. BBR responds to an expired minimum RTT with PROBE_RTT, which empties
- * the queue. PROBE_RTT therefore begins immediately after the window, and not at some time within the next 10 s.
+ * After the window, the connection uses another path, with another bandwidth and base delay. BBR's bandwidth filter
+ * covers a limited number of rounds. When the window ends, these rounds have passed, so the filter follows the new
+ * samples. After the window around a reconfiguration, bbr_handover also marks the minimum RTT as expired. BBR cannot
+ * distinguish a higher base delay from the queue that a handover leaves behind. BBR responds to an expired minimum RTT
+ * with PROBE_RTT, which empties the queue. PROBE_RTT therefore begins immediately after the window, and not at some
+ * time within the next 10 s.
  *
  * As long as a connection has not filled the pipe, bbr_handover behaves like BBR, because the connection has no
  * estimates worth keeping.
@@ -29,21 +31,21 @@
 #include <net/tcp.h>
 
 /*
- * The window begins early enough that a probe just before it no longer fills the queue at the reconfiguration. The
- * window ends when the delay spikes of the handover (50 ms on Starlink) have drained.
+ * A probe just before the window may fill the queue. The window begins so early that such a probe no longer fills the
+ * queue at the reconfiguration. The window ends when the delay spikes of the handover (50 ms on Starlink) have drained.
  */
 #define HANDOVER_BEFORE_NS 100000000
 #define HANDOVER_AFTER_NS 400000000
 #include "handover.h"
 
 /*
- * bbr_handover draws random numbers from the connection's stream, as BBR does. Without windows, runs with bbr_handover
- * and runs with BBR are therefore identical, byte for byte.
+ * bbr_handover draws random numbers from the connection's stream, as BBR does. If there are no windows, a run with
+ * bbr_handover and a run with BBR are therefore identical, byte for byte.
  */
 #define DRAWS_OF sk
 #include "draws.h"
 
-/* Makes tcp_bbr.c register its struct tcp_congestion_ops through a function of this file */
+/* With this macro, tcp_bbr.c passes its struct tcp_congestion_ops to a function of this file */
 static int bbr_handover_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control bbr_handover_register
 #include "net/ipv4/tcp_bbr.c"
@@ -111,7 +113,7 @@ static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 	bbr->pacing_gain = BBR_UNIT;
 }
 
-/* Same as bbr_main(), but restores filters and cycle between bbr_update_model() and the use of the model */
+/* Same as bbr_main(), but restores the filters and the gain cycle after bbr_update_model(), before the model is used */
 static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
@@ -122,8 +124,8 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	u32 bw;
 
 	/*
-	 * With only_defer, only the present time is compared with the window, because pacing acts only on packets that
-	 * are sent from now on
+	 * If only_defer is set, only the present time is compared with the window. Pacing does not affect packets that
+	 * were already sent
 	 */
 	if (only_defer)
 		from_ns = now_ns;
@@ -140,7 +142,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	if (only_defer) {
 		bbr_update_model(sk, rs);
 	} else {
-		bbr->min_rtt_stamp = tcp_jiffies32;	/* an unexpired minimum RTT does not start PROBE_RTT */
+		bbr->min_rtt_stamp = tcp_jiffies32;	/* min_rtt_us does not expire, so PROBE_RTT does not start */
 		bbr_update_model(sk, rs);
 		bbr_handover_hold_filters(sk, &was);
 	}
@@ -151,7 +153,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bbr_set_cwnd(sk, rs, rs->acked_sacked, bw, bbr->cwnd_gain);
 }
 
-/* For BBR's detection of policers, a retransmission timeout is a loss, like any other */
+/* BBR's detection of policers treats a retransmission timeout like any other loss */
 static void bbr_handover_set_state(struct sock *sk, u8 new_state)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -173,16 +175,16 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 #else /* version 3 */
 
 /*
- * With version 3, the parameter only_defer is read-only. A run that tries to turn only_defer off ends with an error and
- * does not silently behave differently.
+ * With version 3, the parameter only_defer is read-only. If a run tries to turn only_defer off, it ends with an error.
+ * It does not silently behave differently.
  */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);
 MODULE_PARM_DESC(only_defer, "nothing but pacing differs: gain 1 in the window; BBR of version 3 has no other way");
 
 /*
- * Prevents a probe for bandwidth: BBR starts a probe after a time and after a number of round trips, and this function
- * keeps both counts just below their limits
+ * Prevents a probe for bandwidth. BBR starts a probe after a certain time, or after a certain number of round trips.
+ * This function keeps both just below their limits
  */
 static void bbr_handover_put_off(struct sock *sk)
 {
@@ -201,7 +203,8 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	struct bbr *bbr = inet_csk_ca(sk);
 
 	/*
-	 * In PROBE_UP, BBR uses cycle_mstamp for another purpose, and the value of cycle_mstamp does not end the phase
+	 * In PROBE_UP, BBR uses cycle_mstamp for another purpose. There, the value of cycle_mstamp does not end the
+	 * phase
 	 */
 	if (defers && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx != BBR_BW_PROBE_UP)
 		bbr_handover_put_off(sk);

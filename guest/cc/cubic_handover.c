@@ -18,10 +18,10 @@
  * ECN marks always cause a reduction, as in CUBIC.
  *
  * With marks_only, if a connection has negotiated ECN, only marks and timeouts reduce its window. With marks_only and
- * ECN, losses that fast recovery finds are repaired without a reduction at any time, not only around reconfigurations.
- * With marks_only, an ECN mark that arrives during the repair causes a reduction. A timeout causes a reduction only
- * outside the windows around reconfigurations. With marks_only, a connection without ECN always behaves like CUBIC,
- * also in the windows around reconfigurations.
+ * ECN, losses that fast recovery finds are repaired without a reduction. This also applies outside the windows around
+ * reconfigurations. With marks_only, an ECN mark that arrives during the repair causes a reduction. A timeout causes a
+ * reduction only outside the windows around reconfigurations. With marks_only, a connection without ECN always behaves
+ * like CUBIC, also in the windows around reconfigurations.
  *
  * The kernel, and not the congestion control, decides the following three things. First, after a burst of losses, the
  * connection refills the kept congestion window all at once, unless a pacer such as sch_fq spreads the packets. Second,
@@ -39,7 +39,7 @@
 #define HANDOVER_AFTER_NS 1000000000
 #include "handover.h"
 
-/* Makes tcp_cubic.c register its struct tcp_congestion_ops through a function of this file */
+/* With this macro, tcp_cubic.c passes its struct tcp_congestion_ops to a function of this file */
 static int cubic_handover_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control cubic_handover_register
 #include "net/ipv4/tcp_cubic.c"
@@ -50,8 +50,8 @@ module_param(marks_only, bool, 0644);
 MODULE_PARM_DESC(marks_only, "with ECN: marks and timeouts alone reduce; without: CUBIC, windows or not (default 0)");
 
 struct cubic_handover {
-	struct bictcp cubic;	/* must be first, because the functions of tcp_cubic.c only know this part */
-	u32 held_cwnd;		/* congestion window after the repair; 0 = not repairing a handover's losses */
+	struct bictcp cubic;	/* must be first, because the functions of tcp_cubic.c expect a struct bictcp here */
+	u32 held_cwnd;		/* congestion window after the repair; 0 = no repair of a handover's losses */
 	u32 held_ssthresh;
 	u32 windows_seen;	/* handover_count() at the last RTT sample that HyStart received */
 };
@@ -97,8 +97,8 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	/*
-	 * Only set_state can see whether a timeout causes this reduction, so set_state reduces the congestion window
-	 * after a timeout outside the windows around reconfigurations.
+	 * This function cannot see whether a timeout causes the reduction, but set_state can. After a timeout outside
+	 * the windows around reconfigurations, set_state therefore reduces the congestion window.
 	 */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
@@ -176,7 +176,7 @@ static void cubic_handover_restore(struct sock *sk)
 
 /*
  * Restores the congestion window when a repair after a timeout ends. At the end of a fast recovery, the kernel first
- * sets the congestion window itself, so cubic_handover_cwnd_event restores the window after that
+ * sets the congestion window itself. cubic_handover_cwnd_event therefore restores the window afterwards
  */
 static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 {

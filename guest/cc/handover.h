@@ -3,7 +3,7 @@
  * The schedule of reconfigurations, for the congestion controls bbr_handover and cubic_handover. A reconfiguration of
  * the access link occurs every period_ns. The first reconfiguration occurs phase_ns after the run's start. Each
  * reconfiguration has a window that begins before_ns before the reconfiguration and ends after_ns after it. All times
- * in this file are readings of the clock of ktime_get(), like the times in tcp_sock.
+ * in this file are values of ktime_get(), like the times in tcp_sock.
  *
  * Each file that includes this header has its own parameters, in /sys/module/NAME/parameters.
  */
@@ -72,7 +72,7 @@ static bool handover_touches(u64 from_ns, u64 until_ns)
 }
 
 /*
- * Time at which the oldest unacknowledged packet was last sent. If no packet is unacknowledged, the function returns
+ * Time at which the oldest unacknowledged packet was last sent. If all packets are acknowledged, the function returns
  * the present time.
  */
 static u64 __maybe_unused handover_oldest_sent_ns(const struct sock *sk)

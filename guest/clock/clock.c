@@ -11,8 +11,8 @@
  * and such shifts are enough to change a congestion window. This file provides a clock source with a step of 1 ns.
  * Timers then fire exactly. The event device accepts any time from 1 ns after the present, and adds nothing to it.
  *
- * Reading the clock still costs a process 256 ns, as in time.c, because the clock must advance for a program that waits
- * busily on it.
+ * Reading the clock still costs a process 256 ns, as in time.c. Otherwise, a program that polls the clock in a loop
+ * would never see it advance.
  */
 #include <linux/clockchips.h>
 #include <linux/clocksource.h>

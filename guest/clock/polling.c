@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes some system calls of programs take virtual time. Computing takes no virtual time, so a program that only polls
- * in a loop would poll at the same instant for ever. User Mode Linux makes a failing call take 1 us
+ * Adds virtual time to some system calls of programs. Computing takes no virtual time, so a program that only polls in
+ * a loop would poll at the same instant for ever. User Mode Linux makes a failing call take 1 us
  * (arch/um/kernel/skas/syscall.c). This file makes two more kinds of calls take 1 us as well:
  *
  * - Calls that check whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
  *   with a timeout of 0; wait4 and waitid with WNOHANG.
  * - Calls that return a time: the time of a clock, the CPU time of a process, or the time until a timer expires.
  *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. Calls that
- *   return a time take 1 us if they do not read the clock source, or read it with interrupts masked. Examples are calls
- *   for coarse clocks, for processor time or for the remaining time of a timer, and times, time and getrusage.
+ *   return a time take 1 us if they do not read the clock source, or read it with interrupts masked. Examples are the
+ *   calls times, time and getrusage, and calls for coarse clocks, processor time or a timer's remaining time.
  *
  * The kernel is linked with --wrap=handle_syscall (guest/build.sh). The agent's calls take no time, because the agent
  * never polls.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prevents kernel loops that wait for another task from stopping virtual time.
+ * Some kernel loops wait for another task. This file prevents such a loop from stopping virtual time.
  *
  * Before working on this file, read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
  * Long loops in the kernel call cond_resched() once per iteration (a turn). During a call of cond_resched(), another
  * task runs only if a tick of the scheduler has occurred. Some loops end only after another task has run. An example is
- * shrink_dcache_parent, which frees the /proc entries of a process that has ended: it repeats its loop until no other
- * task is freeing one of these entries. The iterations take no virtual time, so the tick that would let the other task
- * run never occurs.
+ * shrink_dcache_parent, which frees the /proc entries of an ended process. It repeats its loop until no other task is
+ * freeing one of these entries. The iterations take no virtual time, so the tick that would let the other task run
+ * never occurs.
  *
  * Rule: if a task makes TURNS turns within one system call, at one instant and without a context switch, it sleeps for
  * 1 us. During the sleep, all other runnable tasks run, whatever their priority. The limit is high because ordinary
@@ -37,8 +37,8 @@ int __real___cond_resched(void);
 int __wrap___cond_resched(void);
 
 /*
- * Before the first program starts, the kernel never sleeps here, because no task exists for which a loop could wait. A
- * task may already have marked itself as waiting when it calls cond_resched (do_wait does so). The sleep in
+ * Before the first program starts, the kernel never sleeps here, because there is no task yet that a loop could wait
+ * for. A task may already have marked itself as waiting when it calls cond_resched (do_wait does so). The sleep in
  * cond_resched ends the wait of this task like a spurious wakeup. Every waiting task must expect spurious wakeups.
  */
 static bool may_sleep(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The interface of the cures: functions that leolink calls, and files in /proc/leolink that the agent reads (orders,
- * switches, merges, notices and nodes, in binary form). A netlink message either sets how a link treats every packet,
- * or starts a node's actions at a route change.
+ * The interface of the cures: functions for leolink, and files in /proc/leolink for the agent. The files are orders,
+ * switches, merges, notices and nodes, in binary form. A netlink message does one of two things. It sets how a link
+ * treats every packet, or it starts a node's actions at a route change.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cures for route changes, an optional addition to leolink: the records that the agent reads, and the functions
- * that the cures' files call in each other. Each cure file uses leolink's functions, and functions of the cure files
- * that this header declares above it. The file leolink_cures.c uses all other cure files. Functions of the cures that
- * links call are declared in leolink.h. In a kernel without cures, leolink_no_cures.c defines these functions of
- * leolink.h.
+ * The cures for route changes, an optional addition to leolink. This header declares the records that the agent reads.
+ * It also declares functions that one cure file calls in another. A cure file uses functions of leolink, and of the
+ * cure files above it in this header. The file leolink_cures.c uses all other cure files. leolink.h declares the cures'
+ * functions that leolink calls. In a kernel without cures, leolink_no_cures.c defines these functions of leolink.h.
  */
 #ifndef LEOLINK_CURES_H
 #define LEOLINK_CURES_H
@@ -21,12 +20,12 @@ struct leolink_ordered {
 	__be32 source, destination;
 	u32 protocol, ports;	/* as in the packets' headers; 0 = the stream contains all flows between the hosts */
 	u64 numbered_pkts;
-	u64 waited_pkts;	/* packets that arrived before earlier numbers, and waited for them */
+	u64 waited_pkts;	/* packets that waited because lower numbers had not arrived yet */
 	u64 waiting_max_bytes;	/* largest number of bytes that waited at once */
 	u64 longest_ns;		/* longest time for which a packet waited */
 	u64 given_up_pkts;	/* packets that were still missing when the wait of a later packet ended */
 	u64 late_pkts;		/* packets that arrived after the station had passed on later ones */
-	u64 eliminated_pkts;	/* discarded packets of which another copy had arrived */
+	u64 eliminated_pkts;	/* packets that were discarded because another copy had already arrived */
 };
 
 /* One record of /proc/leolink/merges, for a node where an old and a new path meet, and for one route change. */
@@ -58,7 +57,7 @@ struct leolink_noticed {
 
 /* One record of /proc/leolink/nodes, for one node. */
 struct leolink_node_record {
-	u32 id;			/* id of one direction by which the agent recognises the node */
+	u32 id;			/* id of one of the node's directions; the agent recognises the node by it */
 	u32 receives;		/* 1 = this direction leads to the node, 0 = away from it */
 	u64 held_pkts, held_bytes;	/* sum of the packets that the node holds now, before and after its links */
 	u64 held_max_bytes, held_max_at_ns;

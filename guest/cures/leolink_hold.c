@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holds: delayed sending of packets at a route change. The node holds new packets for a host until the packets that it
- * sent over the old link will have arrived. When the hold ends, all held packets join the link's queue at that instant,
- * in order.
+ * Holds: delayed sending of packets at a route change. The node has sent packets for a host over the old link. It holds
+ * new packets for this host until the old packets will have arrived. When the hold ends, all held packets join the
+ * link's queue at that instant, in order.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -162,8 +162,8 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 }
 
 /*
- * Whether a hold takes a packet that is offered to the link. If a hold takes the packet, `ret` is the result that the
- * packet's sender gets.
+ * Returns true if a hold takes the packet that is offered to the link. `ret` is then the result for the packet's
+ * sender.
  */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {

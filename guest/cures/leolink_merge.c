@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Merges: the node where an old and a new path meet restores the order of packets. Packets for the host that arrive on
- * the new path wait until the marker has arrived on the old path, but at most for `wait_ns` after the first of them
- * arrived. When the wait ends, all packets that wait move on, in order. 3GPP TS 23.401, 5.5.1.1 defines such an end
- * marker, but does not say how the receiver restores the order. The agent reads the records of merges from
- * /proc/leolink/merges, in binary form.
+ * Merges: an old and a new path meet at a node, and this node restores the order of packets. Packets for the host that
+ * arrive on the new path wait until the marker has arrived on the old path. The wait ends at the latest `wait_ns` after
+ * the arrival of the first waiting packet. When the wait ends, all waiting packets move on, in order. 3GPP TS 23.401,
+ * 5.5.1.1 defines such an end marker, but does not say how the receiver restores the order. The agent reads the records
+ * of merges from /proc/leolink/merges, in binary form.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -131,7 +131,7 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* Makes packets for a host that arrive over this link wait for the marker of the old path. May sleep. */
+/* After this call, packets that arrive over this link for the given host wait for the old path's marker. May sleep. */
 int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *given)
 {
 	struct net_device *dev = qdisc_dev(q->sch);

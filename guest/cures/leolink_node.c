@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For each node, counts the packets that it holds before its links (leolink_hold.c) and after them (leolink_order.c,
- * leolink_merge.c), and the packets that it sends itself. The agent reads these counts from /proc/leolink/nodes, in
- * binary form. A node is a network namespace. The agent identifies a node by one of its links.
+ * For each node, counts the held packets, and the packets that the node itself sends. Packets are held before the
+ * node's links (leolink_hold.c) and after them (leolink_order.c, leolink_merge.c). The agent reads these counts from
+ * /proc/leolink/nodes, in binary form. A node is a network namespace. The agent identifies a node by one of its links.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Restores the order of packets at the receiving station, by the algorithms of RFC 9550. The links of the sending
- * station number the packets of each stream when they accept them. The links to the receiving station deliver packets
- * in the order of their numbers. If a packet arrives before a lower number, it waits for the missing packets, but at
- * most for the delay_ns of the link that delivered it. After delay_ns, the station gives up waiting for the missing
- * packets. If a missing packet arrives later, it is passed on at once. In the advanced algorithm, a packet waits only
- * if it is marked as sent over a new path shortly after a route change. An unmarked packet need not wait: every path is
- * a FIFO, so any earlier packet that is still missing is lost. If a packet was copied, the station delivers the copy
- * that arrives first, and discards the second one (packet elimination, RFC 8655, 3.2.2.3). The station recognises
- * second copies only among the last HISTORY_PKTS numbers. The number of a packet is stored in the socket buffer (in
- * skb->hash, which veth does not change), and not in the packet. The number therefore does not make a packet longer. A
- * real header with the number would need some bytes. The agent adds these bytes when it reads the records.
+ * Restores the order of packets at the receiving station, by the algorithms of RFC 9550. When a link of the sending
+ * station accepts a packet, it gives the packet the stream's next number. The links to the receiving station deliver
+ * packets in the order of their numbers. A packet that arrives before a lower number waits for the missing packets. It
+ * waits at most for the delay_ns of the link that delivered it. After delay_ns, the station gives up waiting for the
+ * missing packets. If a missing packet arrives later, it is passed on at once. In the advanced algorithm, a packet
+ * waits only if it is marked as sent over a new path shortly after a route change. An unmarked packet need not wait:
+ * every path is a FIFO, so any earlier packet that is still missing is lost. If a packet was copied, the station
+ * delivers the copy that arrives first, and discards the second one (packet elimination, RFC 8655, 3.2.2.3). The
+ * station recognises second copies only among the last HISTORY_PKTS numbers. The number of a packet is not stored in
+ * the packet, but in the socket buffer, in skb->hash. veth does not change skb->hash. The number therefore does not
+ * make a packet longer. A real header with the number would need some bytes. The agent adds these bytes when it reads
+ * the records.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
@@ -30,8 +31,8 @@ struct history {
 };
 
 /*
- * Histories of copied packets: `came` contains a number if one of its copies has arrived, and `lost` contains it if one
- * was lost.
+ * Histories of copied packets. `came` contains the numbers of which a copy has arrived. `lost` contains the numbers of
+ * which a copy was lost.
  */
 struct copies {
 	struct history came, lost;
@@ -57,7 +58,7 @@ struct order_cb {
 	u32 bytes;
 } __packed __aligned(4);
 
-/* True while a node moves packets, which may already have numbers, from one link to another. */
+/* True while a node moves packets from one link to another. The moved packets may already have numbers. */
 bool leolink_is_moving;
 
 static DEFINE_HASHTABLE(streams, 8);
@@ -164,7 +165,7 @@ bool leolink_order_has_number(const struct sk_buff *skb)
 	return stream_of(skb, false);
 }
 
-/* Whether the loss of this packet is not recorded, because its other copy has arrived or may still arrive. */
+/* Returns true if the packet's loss is not recorded, because its other copy has arrived or may still arrive. */
 bool leolink_order_spares(const struct sk_buff *skb)
 {
 	struct copies *copies;
@@ -178,8 +179,8 @@ bool leolink_order_spares(const struct sk_buff *skb)
 }
 
 /*
- * Numbers a packet that a station's link has accepted. If the packet was moved from another of the station's links, it
- * keeps its number.
+ * Gives a number to a packet that a station's link has accepted. If the packet was moved from another of the station's
+ * links, it keeps its number.
  */
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 {
@@ -273,7 +274,7 @@ static void end_waits(struct time_travel_event *e)
 }
 
 /*
- * Passes on a packet that has arrived at the station's end of a link, now or after the missing packets.
+ * Handles a packet that has arrived at the station over a link. Passes it on now, or after the missing packets.
  */
 void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
@@ -335,8 +336,8 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
 	/*
-	 * an event that is already set is never too late, because its wait began earlier and also ends earlier. If the
-	 * earlier wait is already over, the event finds nothing to do
+	 * an event that is already set belongs to an earlier wait. The earlier wait also ends earlier, so this event is
+	 * never too late. If the earlier wait is already over, the event finds nothing to do
 	 */
 	if (!next_end.pending)
 		set_next_end(now);

@@ -13,7 +13,7 @@ struct entry {
 
 static LIST_HEAD(entries);
 
-/* Allocates a record. The record becomes readable for the agent with leolink_switched_keep(). May sleep. */
+/* Allocates a record. The agent can read the record after leolink_switched_keep(). May sleep. */
 struct leolink_switched *leolink_switched_new(void)
 {
 	struct entry *e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -32,7 +32,7 @@ void leolink_switched_free(struct leolink_switched *r)
 		kfree(container_of(r, struct entry, r));
 }
 
-/* Marks the record as open: until leolink_switched_close(), a hold or a window may still change it. */
+/* Marks the record as open. A hold or a window may change an open record, until leolink_switched_close(). */
 void leolink_switched_open(struct leolink_switched *r)
 {
 	container_of(r, struct entry, r)->is_open = true;
@@ -48,8 +48,8 @@ void leolink_switched_close(struct leolink_switched *r)
 }
 
 /*
- * Copies records to the agent, as many as fit into its buffer. `take` removes the next record and copies it to
- * `record`, which has room for `bytes` bytes. `take` returns false if there are no more records.
+ * Copies as many records to the agent as fit into its buffer. `take` removes the next record and copies it to `record`,
+ * which is `bytes` bytes long. `take` returns false if there are no more records.
  */
 ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record))
 {

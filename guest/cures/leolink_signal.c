@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Packets that a node itself sends: notices and markers (design/cures.md). The packets are ICMP messages of the types
- * that RFC 4727 reserves for experiments. The source address of the packets is the address that RFC 7600, 4.8 assigns
- * to routers without an address of their own. A host that does not know these ICMP types discards notices and markers
- * (RFC 1122, 3.2.2).
+ * that RFC 4727 reserves for experiments. As source address, the packets have the address that RFC 7600, 4.8 assigns to
+ * routers without their own address. A host that does not know these ICMP types discards notices and markers (RFC 1122,
+ * 3.2.2).
  */
 #include <linux/etherdevice.h>
 #include <linux/icmp.h>

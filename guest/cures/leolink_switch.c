@@ -61,8 +61,8 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 		q->r.waiting_bytes -= link_bytes(q, skb);
 		q->r.busy_ns -= cb(skb)->serialise_ns;
 		/*
-		 * __qdisc_enqueue_tail does not clear the next pointer of a list's first packet, and here this pointer
-		 * still leads to a packet of this link
+		 * __qdisc_enqueue_tail does not clear the next pointer of the first packet in a list. Here, skb->next
+		 * still points to a packet of this link
 		 */
 		skb->next = NULL;
 		__qdisc_enqueue_tail(skb, taken);

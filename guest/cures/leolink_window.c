@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * For some time after a switch, copies or marks the packets that a link takes. The node sends the copies over the old
- * link (packet replication, RFC 8655, 3.2.2.2). A mark says that the packet took a new path; the station that restores
- * the order uses it (RFC 9550, advanced algorithm). Only numbered packets are copied or marked.
+ * link (packet replication, RFC 8655, 3.2.2.2). A mark says that the packet took a new path. The station that restores
+ * the order uses this mark (RFC 9550, advanced algorithm). Only numbered packets are copied or marked.
  */
 #include <linux/slab.h>
 #include "leolink_cures.h"
@@ -78,9 +78,9 @@ static struct leolink_window *window_of(struct leolink_sched *q, const struct sk
 }
 
 /*
- * Called when a link takes a packet. Numbers the packet. Marks or copies the packet if a window is open for the
- * packet's destination. Returns the copy, which the caller must send over the link with the interface `copy_ifindex`;
- * NULL = no copy was made. If the argument `copy_ifindex` is NULL, no copy is made.
+ * Called when a link takes a packet. Gives the packet a number. If a window is open for the packet's destination, also
+ * marks or copies the packet. Returns the copy, which the caller must send over the link with the interface
+ * `copy_ifindex`; NULL = no copy was made. If the argument `copy_ifindex` is NULL, no copy is made.
  */
 struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now)
 {

@@ -50,9 +50,9 @@ static u64 draws_next_of_file(struct draws *draws)
 
 /*
  * The random numbers of a connection depend on its addresses and ports, and on the number of packets that it has
- * delivered. The random numbers also depend on how many numbers the connection has drawn since its last packet was
- * delivered. Draws of one connection do not affect the draws of another. A congestion control draws all its numbers for
- * one ACK or timeout in a row, so no other connection draws in between. To count the numbers that a connection has
+ * delivered. The random numbers also depend on how often the connection has drawn since its last packet was delivered.
+ * Draws of one connection do not affect the draws of another. For one ACK or timeout, a congestion control draws all
+ * its numbers in a row. No other connection therefore draws in between. To count the numbers that a connection has
  * drawn, this file therefore remembers only the state of the connection that drew last.
  */
 static u64 last_state;
@@ -76,7 +76,7 @@ u64 draws_next(struct draws *draws, const struct sock *connection)
 }
 
 /*
- * As in __get_random_u32_below(), a bound of 0 stands for no bound, so any number may be returned
+ * If the bound `ceil` is 0, any number may be returned, as in __get_random_u32_below()
  */
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil)
 {

@@ -76,9 +76,9 @@ static inline void draws_bytes(void *buffer, size_t length)
 #define get_random_bytes draws_bytes
 
 /*
- * Replaces linux/once.h, by which the kernel draws each key of hashes and of sequence numbers only once. The original
- * file starts a kernel worker after it draws a key. In addition, the original linux/once.h must not be included before
- * the including file defines its message prefix (pr_fmt). Files of net/ need nothing else from linux/once.h.
+ * Replaces linux/once.h. With linux/once.h, the kernel draws each key for hashes and for sequence numbers only once.
+ * The original file starts a kernel worker after it draws a key. In addition, a file must define its message prefix
+ * (pr_fmt) before it includes the original linux/once.h. Files of net/ need nothing else from linux/once.h.
  */
 #define _LINUX_ONCE_H
 #undef get_random_once
@@ -98,7 +98,10 @@ static inline void draws_bytes(void *buffer, size_t length)
 
 #ifdef DRAWS_OF
 
-/* The headers are included before the macros below, because draws in headers do not belong to a connection */
+/*
+ * The headers are included before the macros below, so that the macros do not change draws in headers. These draws do
+ * not belong to a connection
+ */
 #include <net/tcp.h>
 #undef get_random_u8
 #undef get_random_u16

@@ -59,8 +59,9 @@ static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length,
 }
 
 /*
- * The state with which an IPv4 connection's stream starts. Addresses and ports are numbers in host byte order, as seen
- * by the end that draws. The state also depends on the number of packets that the connection has delivered
+ * The state with which an IPv4 connection's stream starts. Addresses and ports are numbers in host byte order. The end
+ * that draws is `own`, and the other end is `others`. The state also depends on the number of packets that the
+ * connection has delivered
  */
 static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, u32 delivered_pkts)
 {

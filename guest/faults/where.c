@@ -2,9 +2,9 @@
 /*
  * When the kernel faults, this file prints where: the registers and the call stack.
  *
- * Before working on this file, read arch/um/kernel/trap.c. Without this file, after an access to a bad address, the
- * kernel prints its registers but not its stack, at a log level that `quiet` hides. After a division by zero (SIGFPE)
- * or an invalid instruction (SIGILL), the kernel prints only the signal's number. On the host,
+ * Before working on this file, read arch/um/kernel/trap.c. Without this file, the kernel reports an access to a bad
+ * address at a log level that `quiet` hides. The report contains the registers, but not the stack. After a division by
+ * zero (SIGFPE) or an invalid instruction (SIGILL), the kernel prints only the signal's number. On the host,
  * python/leowarp/guest/places.py replaces the printed addresses by names of functions.
  *
  * The kernel is linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
@@ -49,7 +49,7 @@ void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs
 {
 	if (!UPT_IS_USER(regs)) {
 		/*
-		 * Only for SIGSEGV has the kernel already saved the registers (sig_handler_common,
+		 * The kernel has already saved the registers only if the signal is SIGSEGV (sig_handler_common,
 		 * arch/um/os-Linux/signal.c)
 		 */
 		get_regs_from_mc(regs, &container_of(info, struct frame, info)->context.uc_mcontext);

@@ -38,8 +38,8 @@ int setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct 
 }
 
 /*
- * Replaces a weak function of kernel/fork.c that does nothing. The kernel calls the function just before it frees the
- * task's memory
+ * Replaces the empty weak function of kernel/fork.c. The kernel calls the function just before it frees the task's
+ * memory
  */
 void arch_release_task_struct(struct task_struct *task)
 {

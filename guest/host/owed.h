@@ -17,8 +17,8 @@ extern const char leowarp_owed_is_paid __attribute__((weak));
 void leowarp_pay_owed(const void *buffer);
 
 /*
- * Called when the `bytes` bytes from `from` on are about to be freed. After this call, no registers are owed to a
- * buffer within these bytes
+ * Called before the `bytes` bytes from `from` on are freed. Forgets registers that are owed to a buffer within these
+ * bytes
  */
 void leowarp_forget_owed(const void *from, unsigned long bytes);
 

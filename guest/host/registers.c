@@ -17,11 +17,11 @@
  * ("um: switch to regset API and depend on XSTATE"). Requests of Linux 6.13 and later are long enough, and pass through
  * unchanged.
  *
- * The bytes of the area after the guest's bytes belong to the host process, which all threads of a guest process share.
- * The bytes after the guest's bytes contain only the tiles of AMX. The tiles stay in their initial state, because guest
- * processes cannot use them. A guest process would have to request the tiles by arch_prctl(ARCH_REQ_XCOMP_PERM), and
- * the guest kernel answers this call with EINVAL (arch/x86/um/syscalls_64.c). The registers of AVX, AVX-512 and PKRU
- * end at byte 2,696 or before.
+ * The rest of the area, after the guest's bytes, belongs to the host process. All threads of a guest process share this
+ * host process. The rest of the area contains only the tiles of AMX. The tiles stay in their initial state, because
+ * guest processes cannot use them. A guest process would have to request the tiles by arch_prctl(ARCH_REQ_XCOMP_PERM),
+ * and the guest kernel answers this call with EINVAL (arch/x86/um/syscalls_64.c). The registers of AVX, AVX-512 and
+ * PKRU end at byte 2,696 or before.
  *
  * One array `area` for all processes is enough, because the guest has one processor and nothing is scheduled between
  * the calls below.
@@ -74,7 +74,7 @@ static long set_xstate(pid_t pid, struct iovec *given)
 		if (result < 0)
 			return result;
 		if (whole.iov_len == sizeof(area)) {
-			/* The host fills no more than the buffer, so its area may be longer than the buffer */
+			/* The host has filled the whole buffer, so the host's area may be longer than the buffer */
 			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
 			errno = E2BIG;
 			return -1;

@@ -38,7 +38,7 @@
 #define KEPT_BYTES 4096
 /*
  * Number of slots for host processes whose registers are remembered. The process id, modulo this number, selects the
- * slot. If several processes share a slot, it contains the registers of the one that used it last
+ * slot. A shared slot contains the registers of the process that used it last
  */
 #define PLACES 64
 /*
@@ -97,7 +97,7 @@ static long read_floating(struct known *known, struct iovec *into)
 	return result;
 }
 
-/* Fills the buffer that is still owed to the kernel, while the process is still stopped */
+/* If a buffer is still owed to the kernel, fills this buffer. The process must still be stopped */
 static long pay(struct known *known)
 {
 	struct iovec into = { .iov_base = known->owed, .iov_len = known->asked_bytes };
@@ -137,8 +137,9 @@ static struct known *known_of(pid_t pid)
 }
 
 /*
- * Whether the kernel handles this system call without reading or writing the caller's floating-point registers (except
- * for a signal frame at the end of the call). The list contains the calls that programs make thousands of times.
+ * Returns true if the kernel neither reads nor writes the caller's floating-point registers during this system call.
+ * The only exception is a signal frame at the end of the call. The list contains the calls that programs make thousands
+ * of times.
  */
 static bool is_plain(unsigned long number)
 {
@@ -179,8 +180,8 @@ static long set_floating(struct known *known, struct iovec *given)
 	size_t asked_bytes = given->iov_len;
 
 	/*
-	 * If the kernel passes the buffer that is still owed, the kernel has not changed the registers, and the process
-	 * still has its own values
+	 * If the kernel passes a buffer that is still owed, the kernel has not changed the registers. The process still
+	 * has its own values
 	 */
 	if (known->owed == given->iov_base && known->asked_bytes == asked_bytes) {
 		known->owed = NULL;
@@ -214,8 +215,8 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 	but_result.rax = known->general.rax;
 	/*
 	 * The kernel sets orig_rax to -1 ("no system call"), so that the host does not restart a system call. With
-	 * POKEUSER, orig_rax keeps its old value, so the host restarts a call for some values of rax. The condition
-	 * below excludes these values
+	 * POKEUSER, orig_rax keeps its old value, so the host restarts a call for some values of rax. For these values,
+	 * the condition below does not allow POKEUSER
 	 */
 	but_result.orig_rax = known->general.orig_rax;
 	if (known->has_general && given->orig_rax == -1UL && !(value <= RESTART_FIRST && value >= RESTART_LAST) &&

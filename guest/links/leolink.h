@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * leolink: the netlink attributes, the records that the agent reads, the state of one direction of a link, and the
- * functions that leolink's files call in each other. Each file uses only the files above it in this list:
+ * leolink's declarations: the netlink attributes, the records for the agent, and the state of one direction of a link.
+ * Functions that are called from another file of leolink are also declared here. Each file uses only the files above it
+ * in this list:
  *
  *	leolink_table.c		tables of what a link does at which time
  *	leolink_overtake.c	packets that overtake each other
@@ -44,7 +45,7 @@ enum {
 	LEOLINK_CHANNEL,	/* struct leolink_row[]: rows to append to the table of delays and losses (channel) */
 	LEOLINK_ORIGIN,		/* u64: clock time at which the tables begin; sent before or with the tables */
 	LEOLINK_IN_ORDER,	/* u32: 0 = a packet with a smaller delay may overtake others */
-	LEOLINK_PROBE_BYTES,	/* u32: length of packets that measured the delay, which includes their transmission */
+	LEOLINK_PROBE_BYTES,	/* u32: length of measuring packets; the measured delay includes their transmission */
 	LEOLINK_SWITCH,		/* struct leolink_switch: from now on, packets for a host leave over this direction */
 	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; set before any packet */
 	LEOLINK_MERGE,		/* struct leolink_merge: arriving packets for a host wait for a marker */
@@ -112,7 +113,7 @@ struct leolink_order {
 	u64 delay_ns;		/* how long a packet waits for missing packets with lower numbers */
 };
 
-#define LEOLINK_ORDER_NUMBER	1	/* the link numbers the packets that it accepts */
+#define LEOLINK_ORDER_NUMBER	1	/* the link gives a number to each packet that it accepts */
 #define LEOLINK_ORDER_RESTORE	2	/* the link delivers packets in the order of their numbers */
 #define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow; without this flag, one per pair of hosts */
 #define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for lower numbers only if marked as sent over a new path */
@@ -128,8 +129,8 @@ struct leolink_switch {
 	u32 hold_limit_bytes;	/* number of bytes that this direction may hold for all hosts together */
 	u32 marker;		/* number of the marker that ends the old path; 0 = there is no marker */
 	u32 refused;		/* enum leolink_refused: why there is no marker, or why there are no copies */
-	u64 copy_ns;		/* how long after the switch copies leave over the previous direction; 0 = no copies */
-	u64 new_way_ns;		/* how long after the switch packets are marked as sent over a new path; 0 = never */
+	u64 copy_ns;		/* for this time after the switch, copies leave over direction `from`; 0 = no copies */
+	u64 new_way_ns;		/* for this time after the switch, packets get the mark of a new path; 0 = never */
 };
 
 #define LEOLINK_SWITCH_MOVE	1	/* packets that wait at the previous direction are moved to this one */
@@ -137,8 +138,8 @@ struct leolink_switch {
 #define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet, instead of refusing the newest */
 
 /*
- * Why a cure does nothing, or only a part of its work. The agent finds all reasons except REFUSED_IN_FLIGHT. leolink
- * finds REFUSED_IN_FLIGHT, and the agent reads it in the record of the switch.
+ * The reason why a cure does nothing, or does only a part of its work. The agent finds all reasons except
+ * REFUSED_IN_FLIGHT. leolink finds REFUSED_IN_FLIGHT, and the agent reads it in the record of the switch.
  */
 enum leolink_refused {
 	REFUSED_NOT,
@@ -149,26 +150,26 @@ enum leolink_refused {
 };
 
 /*
- * The node at which the old and the new path of a switch meet: packets for a host that arrive over this direction wait
- * for the old path's marker.
+ * The node at which the old and the new path of a switch meet. There, packets for a host that arrive over this
+ * direction wait for the old path's marker.
  */
 struct leolink_merge {
 	u32 marker;		/* number of the marker */
 	__be32 destination;
 	u64 wait_ns;		/* maximum time for which a packet waits for the marker */
 	u32 from;		/* id of the direction over which the marker arrives */
-	u32 limit_bytes;	/* limit of the waiting bytes that arrived over this direction, all hosts */
+	u32 limit_bytes;	/* limit for waiting bytes from this direction, for all hosts together */
 	u32 flags;		/* 0 or LEOLINK_SWITCH_SEND */
 	u32 zero;
 };
 
-/* A notice to the host `told`: from now on, its packets to the host `destination` take this direction. */
+/* A notice to the host `told`. From now on, packets from `told` to the host `destination` take this direction. */
 struct leolink_notice {
 	u32 number;
 	u32 flags;
 	__be32 told, destination;
 	s64 old_delay_ns, new_delay_ns;
-	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; false notice: rest_from_ns is the announced wait */
+	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in false notices, rest_from_ns is the announced wait */
 	s64 answer_ns;		/* time from `destination` back to `told`, minus the notice's own travel time */
 	u64 delay_ns;		/* how long the node waits before it sends the notice */
 	u32 from;		/* id of the previous direction */
@@ -206,8 +207,8 @@ struct leolink_sched {
 	u32 slot;		/* index of this link in `places` of leolink_arrivals.c */
 	bool is_due;		/* whether the heap of arrivals contains this link */
 	bool down;
-	bool asks_nobody;	/* has tables or numbers, but no child, holds or windows; false if `plain` */
-	bool plain;		/* no tables, child, holds, numbers or overtaking; fields after `all` are unused */
+	bool asks_nobody;	/* the link is not `plain`, but has no child, no holds and no windows */
+	bool plain;		/* no tables, holds, windows, child, numbers or overtaking; fields after `all` unused */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
@@ -227,15 +228,15 @@ struct leolink_sched {
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
 	/*
-	 * sent_until_ns: end of the last transmission that the table of capacities scheduled. credit: bits that could
-	 * have been sent in addition in the last nanosecond of this transmission
+	 * sent_until_ns: end of the last transmission that the table of capacities scheduled. credit: further bits that
+	 * would have fitted into the last nanosecond of this transmission
 	 */
 	u64 sent_until_ns, credit;
 	u32 probe_bytes;
 
 	/* packets that overtake */
 	bool overtakes;
-	struct leolink_waiting *waiting;	/* ring with room for limit_pkts */
+	struct leolink_waiting *waiting;	/* ring for up to limit_pkts packets */
 	u32 waiting_head, waiting_count, waiting_room;
 
 	/* queueing discipline that replaces the FIFO; NULL = there is a FIFO */
@@ -290,8 +291,8 @@ static inline void leolink_prefetch(const void *line)
 }
 
 /*
- * Prefetches all of an sk_buff. Once the sk_buff is in the cache, the memory to which its data pointer leads can be
- * prefetched in turn.
+ * Prefetches all of an sk_buff. Once the sk_buff is in the cache, its data pointer can be read, and the packet's data
+ * can be prefetched.
  */
 static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 {
@@ -324,8 +325,8 @@ static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
 }
 
 /*
- * Called wherever waiting_pkts or waiting_bytes may have grown. `waiting_pkts` and `waiting_bytes` only fall between
- * calls of this function. If a maximum is reached several times, the time of the first is recorded.
+ * Called wherever waiting_pkts or waiting_bytes may have grown. `waiting_pkts` and `waiting_bytes` do not grow between
+ * calls of this function. If a maximum is reached several times, the earliest time is recorded.
  */
 static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
 {
@@ -364,7 +365,7 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
 /*
- * Functions of guest/cures that links call.
+ * Functions of guest/cures that leolink calls.
  */
 bool leolink_cures_are_linked(void);
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);
@@ -403,8 +404,8 @@ void leolink_arm_next(struct leolink_sched *q, u64 now);
 void leolink_reschedule(struct Qdisc *sch, u64 now);
 
 /*
- * Counts packets as no longer waiting when their transmission has begun. Only for a link with a FIFO. Inline, because
- * it runs twice per packet on each link.
+ * Removes packets whose transmission has begun from the count of waiting packets. Only for a link with a FIFO. Inline,
+ * because it runs twice per packet on each link.
  */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
 {

@@ -8,10 +8,10 @@
 #include "leolink.h"
 
 /*
- * The heap of arrivals contains the next arrival of each link that holds packets. The heap is an array with room for
- * every link. Each entry of the heap has up to four children. Arrivals at the same instant stay in the order in which
- * they were entered. If arrivals at the same instant had no fixed order, the same run would not always give the same
- * result.
+ * The heap of arrivals contains the next arrival of each link that holds packets. The heap is an array that is long
+ * enough for every link. Each entry of the heap has up to four children. Arrivals at the same instant stay in the order
+ * in which they were entered. If arrivals at the same instant had no fixed order, the same run would not always give
+ * the same result.
  *
  * Most of the heap's cost is memory accesses. When an entry moves, its new index is therefore written to a table with 4
  * bytes per link (`places`), and not to the link's own memory. With four children per entry, a heap of a thousand links
@@ -156,9 +156,9 @@ static bool is_next(u64 at_ns)
 }
 
 /*
- * Interrupt: the earliest arrival is due. The function also delivers all later arrivals before the next event from
- * another source, and sets the clock itself for each. With an interrupt for each arrival, the kernel would only return
- * to its idle loop and call this function again.
+ * Called in an interrupt, when the earliest arrival is due. The function also delivers the later arrivals that are due
+ * before any other event. For each of these arrivals, it sets the clock itself. If each arrival had its own interrupt,
+ * the kernel would return to its idle loop and call this function again.
  */
 static void fire(struct time_travel_event *event)
 {
@@ -211,7 +211,7 @@ void leolink_disarm(struct leolink_sched *q)
 	local_irq_restore(flags);
 }
 
-/* Makes room for `wanted` links. May sleep. */
+/* Allocates memory for `wanted` links. May sleep. */
 static int make_room(u32 wanted)
 {
 	struct arrival *more = kvmalloc_array(wanted + 1, sizeof(*more), GFP_KERNEL), *old = heap;
@@ -230,7 +230,7 @@ static int make_room(u32 wanted)
 		memcpy(more, old, (heap_count + 1) * sizeof(*more));
 		memcpy(more_places, old_places, room * sizeof(*places));
 	}
-	/* all slots are in use, so the new slots become the free ones, and the first new slot is used first */
+	/* all old slots are in use, so only the new slots are free. The first new slot is used first */
 	for (i = 0; i < wanted - room; i++)
 		more_slots[i] = wanted - 1 - i;
 	heap = more;
@@ -244,7 +244,7 @@ static int make_room(u32 wanted)
 	return 0;
 }
 
-/* Makes room in the heap for the arrivals of one more link. May sleep. Called under RTNL. */
+/* Reserves memory in the heap for the arrivals of one more link. May sleep. Called under RTNL. */
 int leolink_arrivals_join(struct leolink_sched *q)
 {
 	int err = links == room ? make_room(max(64u, 2 * room)) : 0;

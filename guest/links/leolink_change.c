@@ -3,8 +3,8 @@
  * Netlink messages of leolink. Settings that a message does not contain stay as they are. A message is either applied
  * as a whole, or refused with an error text.
  *
- * Work that may sleep (allocating memory) is done first, without the lock. Whether a message must be refused is decided
- * under the lock, because it depends on the packets that the link holds.
+ * Work that may sleep (allocating memory) is done first, without the lock. The decision to refuse a message is made
+ * under the lock, because it depends on the packets in the link.
  */
 #include <linux/mm.h>
 #include <linux/rtnetlink.h>
@@ -51,7 +51,7 @@ static bool overtakes_after(const struct leolink_sched *q, struct nlattr *tb[])
 	return tb[LEOLINK_IN_ORDER] ? !nla_get_u32(tb[LEOLINK_IN_ORDER]) : q->overtakes;
 }
 
-/* Allocates the memory that a change needs: room in the tables, and a larger ring if more packets may wait. */
+/* Allocates the memory that a change needs: for the tables, and for a larger ring if more packets may wait. */
 static int reserve(struct leolink_sched *q, struct nlattr *tb[], struct leolink_waiting **ring,
 		   struct netlink_ext_ack *extack)
 {

@@ -2,7 +2,7 @@
 /*
  * A queueing discipline (the child: codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. The child is
  * attached to leolink's only class, 1:1. Packets wait in the child. When the serialiser becomes free, it takes the next
- * packet from the child, so the child queues packets as on a real link.
+ * packet from the child. The child therefore queues packets as on a real link.
  */
 #include <linux/rtnetlink.h>
 #include "leolink.h"
@@ -16,7 +16,7 @@ static void refused_by_child(struct sk_buff *skb)
 {
 	struct Qdisc *sch = rcu_dereference_raw(skb->dev->qdisc);
 
-	/* an interface that is being removed has lost this discipline */
+	/* if the interface is being removed, it no longer has this discipline */
 	if (sch->ops->cl_ops == &leolink_class_ops)
 		leolink_record_drop(qdisc_priv(sch), skb, CAUSE_QUEUE, now_ns());
 }
@@ -124,7 +124,7 @@ static int leolink_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new
 	}
 	*old = qdisc_replace(sch, new, &q->child);
 	q->asks_nobody = false;
-	q->plain = false;	/* after the child is removed, the link stays on the slow path, which suits any link */
+	q->plain = false;	/* after the child is removed, the link keeps the slow path, which any link can use */
 	return 0;
 }
 

@@ -12,7 +12,8 @@
  * - packets for the node itself, and packets with IP options, fragments, an expired time to live, or more bytes than
  *   the MTU;
  * - all packets of a node with a capture (the check is repeated when the node's routes change);
- * - packets with addresses that only the kernel can check, without a route, or with a route through a gateway;
+ * - packets whose addresses only the kernel can check, packets without a route, and packets with a route through a
+ *   gateway;
  * - packets that arrive over a link without a rate, or leave over a link that has no delay, has a child, or has holds
  *   (takes_at_once).
  *
@@ -22,8 +23,8 @@
  * follow.
  *
  * Packets between a host's wire and a link still pass through the kernel's backlog. Packets that arrive over a link and
- * are not forwarded directly also pass through the backlog. The backlog keeps its packets in order. From the backlog,
- * `receive` takes a packet and does all further steps at once, up to the next link's queue or the wire's other end.
+ * are not forwarded directly also pass through the backlog. The backlog keeps its packets in order. `receive` takes a
+ * packet from the backlog. It does all further steps at once, up to the next link's queue or the wire's other end.
  *
  * The node's own counters (/proc/net/snmp, interfaces) do not contain packets that are forwarded directly. leolink
  * counts these packets.
@@ -56,7 +57,7 @@
  */
 #define MOST_AT_ONCE	64
 
-/* A cached route: where a node sends packets of one pair of hosts that arrive over one link. */
+/* A cached route of a node, for packets that arrive over one link. The packets go from `source` to `destination`. */
 struct way {
 	__be32 source, destination;
 	u32 stamp;
@@ -71,8 +72,7 @@ struct way {
 
 /*
  * Most of the cost of a hop is memory accesses. With a thousand links, a link is not in the cache when its packets
- * arrive. For each packet, this file therefore reads neither devices, nor namespaces, nor the memory behind the
- * packet's data.
+ * arrive. For each packet, this file therefore reads no device, no namespace, and no memory behind the packet's data.
  */
 struct leolink_ways {
 	struct net_device *peer;	/* device at the link's other end */
@@ -114,8 +114,8 @@ static bool is_tapped(const struct net_device *dev)
 }
 
 /*
- * A number that differs after each change: route changes of the node increment the first term, and link changes the
- * second.
+ * A number that differs after each change of a route or link. A route change of the node increments the first term. A
+ * link change increments the second term.
  */
 static u32 stamp_of(const struct leolink_ways *ways)
 {
@@ -140,7 +140,7 @@ static bool is_wire(const struct net_device *dev)
 	return sch && !sch->enqueue && dev->netdev_ops->ndo_get_peer_dev;
 }
 
-/* Whether the link has a rate or a table of capacities, so that packets arrive one after another. */
+/* Whether the link has a rate or a table of capacities. On such a link, packets arrive one after another. */
 static bool is_shaped(const struct leolink_sched *q)
 {
 	return q->rate_bps || (q->capacity.count && q->capacity.most != LEOLINK_UNSHAPED);
@@ -158,10 +158,10 @@ static bool takes_at_once(const struct leolink_sched *q)
 }
 
 /*
- * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop. If
- * the route or the neighbour entry is missing, the kernel must forward the first packet. The kernel then creates the
- * missing entry at the same instant as without direct forwarding. A different instant would change the run, because
- * freeing an old route wakes ksoftirqd. ksoftirqd affects the order in which the scheduler runs other tasks.
+ * For the first packet over a hop, the kernel creates a route and a neighbour entry. Returns true if both already
+ * exist. If the route or the neighbour entry is missing, the kernel must forward the first packet. The kernel then
+ * creates the missing entry at the same instant as without direct forwarding. A different instant would change the run,
+ * because freeing an old route wakes ksoftirqd. ksoftirqd affects the order in which the scheduler runs other tasks.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {
@@ -336,8 +336,8 @@ static struct leolink_ways *ways_of(struct net_device *dev)
 	ways->peer = dev;
 	ways->routes_changed = &dev_net(dev)->ipv4.rt_genid;
 	/*
-	 * does the same as netdev_rx_handler_register without its lock, which is not needed: there is one processor,
-	 * and nothing else registers handlers here
+	 * does the same as netdev_rx_handler_register, but without the lock. The lock is not needed, because there is
+	 * one processor, and nothing else registers handlers here
 	 */
 	rcu_assign_pointer(dev->rx_handler_data, ways);
 	rcu_assign_pointer(dev->rx_handler, receive);
@@ -353,8 +353,8 @@ struct net_device *leolink_direct_peer(struct leolink_sched *q)
 	struct net_device *dev, *peer;
 
 	/*
-	 * a cached peer always exists, because both ends of a link are removed together, after the packets that the
-	 * link holds were dropped
+	 * a cached peer always exists. When a link is removed, its packets are dropped first, and then both ends are
+	 * removed together
 	 */
 	if (likely(q->ways))
 		return q->ways->peer;
@@ -428,7 +428,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* Leaves to the kernel all packets that have arrived or will arrive at this instant. */
+/* Leaves all packets of this instant to the kernel: packets that have arrived, and packets that will still arrive. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -440,8 +440,8 @@ void leolink_direct_give_way(void)
 }
 
 /*
- * Called before a link's first packet arrives. If the packet's route is cached, prefetches the memory that the packet
- * will need at the next link.
+ * Called before the packet at the head of a link's queue arrives. If the packet's route is cached, prefetches the
+ * memory that the packet will need at the next link.
  */
 static void prefetch_hop(const struct leolink_sched *q)
 {
@@ -451,7 +451,7 @@ static void prefetch_hop(const struct leolink_sched *q)
 	if (!skb || !q->ways)
 		return;
 	leolink_prefetch(q->ways->routes_changed);
-	/* if the packet is not IPv4, the bytes read here are no IP header, but the buffer always has room for one */
+	/* if the packet is not IPv4, these bytes are not an IP header. The buffer is always long enough to read them */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
 	if (!next) {
 		/*
@@ -480,8 +480,8 @@ static bool is_captured(const struct sk_buff *skb)
 }
 
 /*
- * Interrupt: forwards the packets of this instant, after all of them were removed from their links. `next` is the link
- * that delivers next, or NULL.
+ * Called in an interrupt, after the packets of this instant were removed from their links. Forwards these packets.
+ * `next` is the link that delivers next, or NULL.
  */
 void leolink_direct_forward(const struct leolink_sched *next)
 {
@@ -508,8 +508,8 @@ void leolink_direct_forward(const struct leolink_sched *next)
 }
 
 /*
- * `receive` is normally registered when a packet arrives over a link, but some nodes have no leolink that leads to
- * them. This function therefore registers `receive` at all veth devices of the caller's namespace.
+ * `receive` is normally registered when a packet arrives over a link. Some nodes, however, have no leolink that leads
+ * to them. This function therefore registers `receive` at all veth devices of the caller's namespace.
  */
 static void forward_here(void)
 {
@@ -527,8 +527,8 @@ static void forward_here(void)
 }
 
 /*
- * /proc/leolink/forwarding: the agent writes "direct" or "kernel" to choose how packets are forwarded. In the namespace
- * of a node to which no leolink leads, it writes "here".
+ * /proc/leolink/forwarding: the agent writes "direct" or "kernel" to choose how packets are forwarded. If no leolink
+ * leads to a node, the agent writes "here" in the node's namespace.
  */
 static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
 {

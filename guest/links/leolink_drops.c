@@ -16,7 +16,7 @@ static u64 drops_overrun;
  * contains the following parts of the packet:
  *
  * - the first eight bytes of the IP header, and the last four bytes of each address;
- * - the first sixteen bytes after the IP header, which contain TCP's header up to the window;
+ * - the first sixteen bytes after the IP header (for TCP, they end with the window field);
  * - eight bytes at offset twenty after the IP header, where TCP has its first options, usually a timestamp.
  *
  * crates/agent brings captured frames into the same form, so that they can be compared (packets/short.rs).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How packets arrive over a link in a kernel without leolink_direct.c. A packet enters the backlog of the device at the
+ * Delivers the packets of a link in a kernel without leolink_direct.c. A packet enters the backlog of the device at the
  * link's other end, and Linux forwards it. All functions here are weak, so that functions with the same names in
  * leolink_direct.c can replace them.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of all links, and the links' records in /proc/leolink/links, in binary form, for the agent. */
+/* The list of all links. The agent reads the links' records from /proc/leolink/links, in binary form. */
 #include <linux/rtnetlink.h>
 #include <linux/uaccess.h>
 #include "leolink.h"

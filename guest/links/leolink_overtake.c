@@ -34,7 +34,7 @@ void leolink_forget_neighbours(struct sk_buff *head)
 		head->next->prev = NULL;
 }
 
-/* The ring cannot be full: it has room for limit_pkts packets, and no more packets may wait. */
+/* The ring cannot be full: at most limit_pkts packets may wait, and the ring can store all of them. */
 void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes)
 {
 	q->waiting[(q->waiting_head + q->waiting_count++) % q->waiting_room] =

@@ -14,8 +14,8 @@
  *	arrives at	arrive = max(depart + delay, arrival of the packet before it)
  *
  * so a link is FIFO even if its delay changes. `delay` is the link's delay when the packet's last bit departs. A packet
- * waits until `start`, and only waiting packets count towards the limit. A lost packet takes its place in the queue and
- * on the wire like any other, and is discarded at its arrival time.
+ * waits until `start`, and only waiting packets count towards the limit. A lost packet first waits and is transmitted
+ * like any other packet. It is discarded at its arrival time.
  *
  * With tables (leolink_table.c), the link's capacity or channel is known in advance, to the nanosecond. A packet then
  *

@@ -18,7 +18,7 @@ u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes)
 	return q->last_serialise_ns;
 }
 
-/* Counts packets as no longer waiting when their transmission has begun, on any kind of link. */
+/* On any kind of link, removes packets whose transmission has begun from the count of waiting packets. */
 void leolink_advance_any(struct leolink_sched *q, u64 now)
 {
 	if (q->overtakes)
@@ -28,7 +28,7 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 }
 
 /*
- * Determines whether packets can take the short path through the link's queue. Nearly all packets of nearly all links
+ * Determines whether packets can take the short path through the link's queue. On nearly all links, nearly all packets
  * take the short path.
  */
 void leolink_set_plain(struct leolink_sched *q)
@@ -93,7 +93,7 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	u32 bytes = link_bytes(q, skb), loss = q->loss;
 
 	c->start_ns = start;
-	c->serialise_ns = 0;	/* unused: only a change of the rate would need it, and tables do not change */
+	c->serialise_ns = 0;	/* unused: it is needed only when the rate changes, and tables do not change */
 	if (start == U64_MAX) {
 		/* the table ends with capacity 0, so no packet is ever sent again */
 		c->lost = 0;
@@ -193,8 +193,8 @@ void leolink_reschedule(struct Qdisc *sch, u64 now)
 	struct sk_buff *skb;
 
 	/*
-	 * packets of a link with a table keep their times, because tables are fixed in advance; a new rate or delay
-	 * beside a table applies only to packets sent from now on
+	 * if a link has a table, its packets keep their times, because tables are fixed in advance. A new rate or delay
+	 * beside the table applies only to packets that are sent from now on
 	 */
 	if (leolink_has_table(q) || q->overtakes)
 		return;

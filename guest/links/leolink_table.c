@@ -29,8 +29,8 @@ static struct leolink_row row_of(const struct nlattr *attr, u32 i, u64 origin_ns
 }
 
 /*
- * Makes room in the table for the rows of a netlink attribute. May sleep. The rows are copied to the new array before
- * the old array is freed, so that interrupts can always search the table.
+ * Allocates memory in the table for the rows of a netlink attribute. May sleep. The rows are copied to the new array
+ * before the old array is freed, so that interrupts can always search the table.
  */
 int leolink_table_reserve(struct leolink_table *t, const struct nlattr *attr)
 {
@@ -78,8 +78,8 @@ int leolink_table_refuses(const struct leolink_table *t, u64 origin_ns, const st
 }
 
 /*
- * Appends the rows of a netlink attribute to the table. The caller has made room for them, and leolink_table_refuses()
- * has returned 0.
+ * Appends the rows of a netlink attribute to the table. The caller must first allocate memory for these rows.
+ * leolink_table_refuses() must have returned 0.
  */
 void leolink_table_append(struct leolink_table *t, u64 origin_ns, const struct nlattr *attr)
 {
@@ -106,7 +106,7 @@ u32 leolink_table_find(struct leolink_table *t, u64 at_ns)
 	u32 i = t->at;
 
 	if (at_ns < t->rows[i].t_ns)
-		i = 0;	/* the last search was for the later time of packets that have been flushed */
+		i = 0;	/* the last search was for a later time, for packets that were flushed since then */
 	while (i + 1 < t->count && t->rows[i + 1].t_ns <= at_ns)
 		i++;
 	return t->at = i;
@@ -128,8 +128,8 @@ u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 /*
  * Time at which the last of `bytes` bytes leaves if the first leaves at `start_ns`; U64_MAX = never. `credit` is the
  * part of `bytes` that the link carried before `start_ns`, in bits x 10^9 (the unit of all sums here). `rest` receives
- * the number of bits that could have been sent in addition in the last nanosecond. If the next packet follows at once,
- * the caller passes `rest` as the `credit` of this packet, so that rounding loses no capacity.
+ * the number of further bits that would have fitted into the last nanosecond. If the next packet follows at once, the
+ * caller passes `rest` as the `credit` of this packet. Rounding then loses no capacity.
  */
 u64 leolink_table_sent_ns(const struct leolink_table *t, u32 i, u64 start_ns, u32 bytes, u64 credit, u64 *rest)
 {

@@ -144,7 +144,7 @@ static int __net_init begin_namespace(struct net *net)
 	return 0;
 }
 
-/* Runs before the kernel's operations that register tables and devices of a namespace */
+/* When a namespace is created, this operation runs before the kernel registers the namespace's tables and devices */
 static struct pernet_operations first_operations = {
 	.init	= begin_namespace,
 	.id	= &namespace_id,
@@ -158,7 +158,7 @@ static int __net_init finish_namespace(struct net *net)
 	return 0;
 }
 
-/* Runs after the kernel's operation that sets a namespace's initial values of IPv4 */
+/* Runs after the kernel has set the initial IPv4 values of a new namespace */
 static struct pernet_operations last_operations = { .init = finish_namespace };
 
 static ssize_t namespaces_write(struct file *f, const char __user *from, size_t size, loff_t *pos)

@@ -8,10 +8,10 @@
  * bytes of packets.
  *
  * In addition, this file does not disturb the run, while a packet socket does. A packet socket wakes its reader when a
- * block is full, in the middle of an instant. The reader of a packet socket would thus run between the programs. This
- * reader delays the programs, which read their sockets later, so TCP sends different ACKs. The reader of
- * /proc/leolink/taps wakes only when the processor has nothing else to do at this instant, and reading takes no virtual
- * time. A run with taps therefore equals a run without taps (tests/guest/taps_test.py). The reader of
+ * block is full, in the middle of an instant. The reader of a packet socket would thus run between the programs. It
+ * would delay the programs. The programs would read their sockets later, so TCP would send different ACKs. The reader
+ * of /proc/leolink/taps wakes only when the processor has nothing else to do at this instant, and reading takes no
+ * virtual time. A run with taps therefore equals a run without taps (tests/guest/taps_test.py). The reader of
  * /proc/leolink/taps runs between the programs only if the processor is never idle and the chunks fill up.
  *
  *	open		only one process can have the file open. A tap ends when the file is closed, or when its
@@ -81,8 +81,8 @@ static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
  * Indexes of all chunks. The first `full` indexes are those of the full chunks, in the order in which the chunks were
- * filled. The next index is that of the chunk that is being filled, and the free chunks follow. The first free chunk is
- * the one that was read last, because it is still in the cache.
+ * filled. The next index is that of the chunk that is being filled. All further indexes are those of free chunks. The
+ * first free chunk is the one that was read last, because it is still in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;
@@ -157,7 +157,7 @@ void __wrap_time_travel_sleep(void)
 
 /*
  * Used only in kernels without leolink, for instance a user's own kernel. A kernel without leolink has no records of
- * drops. The function therefore always returns true, so that the agent checks for drops itself.
+ * drops. The function therefore always returns true. The agent then checks for drops itself.
  */
 bool __weak leolink_drops_wait(void)
 {
@@ -188,8 +188,8 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		return 0;
 	}
 	/*
-	 * this chunk becomes the first free chunk, and the next chunk becomes the chunk that is being filled. If no
-	 * chunk was full, the next chunk was free, and is emptied here
+	 * this chunk becomes the first free chunk. If no chunk was full, this chunk was the one being filled. The next
+	 * chunk was then free. It is emptied here, and filled from now on
 	 */
 	last = full ? full : 1;
 	memmove(order, order + 1, last * sizeof(*order));
@@ -200,7 +200,7 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		filled_bytes[order[0]] = 0;
 	is_ready = full;
 	local_bh_enable();
-	/* no packet is recorded during the copy, and this chunk is filled again only after the current one is full */
+	/* no packet is recorded during the copy. This chunk is filled again only after the current chunk is full */
 	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
 }
 

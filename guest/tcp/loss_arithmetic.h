@@ -77,7 +77,7 @@ static inline u32 loss_rack_window_us(int quarter, u32 min_rtt_us)
 	return quarter_us > LOSS_RACK_LEAST_WINDOW_US ? quarter_us : LOSS_RACK_LEAST_WINDOW_US;
 }
 
-/* Number of extents, among the first `count`, that are at most `most_pkts` */
+/* How many of the first `count` extents are at most `most_pkts` */
 static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pkts)
 {
 	u32 within = 0, i;
@@ -88,7 +88,7 @@ static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pk
 }
 
 /*
- * The lowest threshold that a given share of the observed late packets would not have reached (Zhang et al. 2003). The
+ * The lowest threshold that is above the extents of a given share of the observed late packets (Zhang et al. 2003). The
  * threshold is one more than the percentile of the extents at this share, but at least 3. For example, if 90 % of the
  * extents are 8 packets or fewer, the threshold is 9. Extents must be below 2^31.
  */

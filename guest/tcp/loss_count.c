@@ -9,8 +9,8 @@
  * packets.
  *
  * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA.
- * RR-TCP's threshold is a percentile of the extents of late packets. The extent of a late packet is the number of
- * packets above it that had been SACKed when it arrived.
+ * RR-TCP's threshold is a percentile of the extents of late packets. When a late packet arrives, its extent is the
+ * number of SACKed packets above it.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -20,8 +20,8 @@ module_param(rr_percentile_ppm, uint, 0644);
 MODULE_PARM_DESC(rr_percentile_ppm, "rr: millionths of past reordering that the threshold rides out (default 900000)");
 
 /*
- * RFC 4653, 3.2 (T.1, T.2). No burst needs to be prevented if the congestion control sets the window itself, because
- * such a congestion control also paces.
+ * RFC 4653, 3.2 (T.1, T.2). If the congestion control sets the window itself, it also paces, so no burst needs to be
+ * prevented.
  */
 static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 {
@@ -94,8 +94,8 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
  * Called for each ACK, before the kernel looks for losses. If SND.UNA advances, the packet at the old SND.UNA has
  * arrived after `sacked_pkts` packets above it. If no retransmission was outstanding, the packet was late, as in the
  * kernel's tcp_packet_delayed(). If there was a retransmission, the echoed timestamp shows whether the ACK answers the
- * original or the retransmission (Eifel, RFC 3522). Without timestamps, the packet was late if a DSACK follows for its
- * retransmission. DSACKs arrive in the order of the retransmissions, so each DSACK belongs to the oldest entry of
+ * original or the retransmission (Eifel, RFC 3522). Without timestamps, a later DSACK for the retransmission shows that
+ * the packet was late. DSACKs arrive in the order of the retransmissions, so each DSACK belongs to the oldest entry of
  * `pending_pkts`.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
@@ -123,8 +123,8 @@ void loss_rr_ack(struct sock *sk, struct loss_state *state)
 }
 
 /*
- * Marks lost packets by the rule IsLost of RFC 6675, 4, counted in packets. A packet that was already marked and
- * retransmitted is not marked a second time
+ * Marks lost packets by the rule IsLost of RFC 6675, 4. Here, the rule counts packets. A packet that was already marked
+ * and retransmitted is not marked a second time
  */
 void loss_count_mark(struct sock *sk, u32 dupthresh_pkts)
 {

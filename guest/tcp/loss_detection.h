@@ -47,7 +47,7 @@ enum loss_detection {
 	LOSS_RACK_4_14,
 };
 
-/* Number of late packets, the latest ones, whose extents rr uses */
+/* rr uses the extents of this many late packets: the most recent ones */
 #define LOSS_RR_EXTENTS 512
 /*
  * Maximum number of retransmissions for which rr waits for a DSACK. LOSS_RR_PENDING is larger than any window on
@@ -57,8 +57,7 @@ enum loss_detection {
 
 struct loss_state {
 	/*
-	 * used by methods that count packets: the values of SND.UNA and of the number of SACKed packets after the last
-	 * ACK
+	 * for methods that count packets: SND.UNA and the number of SACKed packets, both after the last ACK
 	 */
 	u32 una, sacked_pkts;
 	/*
@@ -72,8 +71,9 @@ struct loss_state {
 	/* for pr: M, the decaying maximum of round-trip times */
 	u64 longest_ns;
 	/*
-	 * for door: the time until which no loss reduces the window; the time of the last reduction, and the values
-	 * before this reduction; the counts of evidence at the last ACK
+	 * for door: no loss reduces the window before frozen_until_ns. reduced_at_ns is the time of the last reduction.
+	 * reduced_cwnd_pkts and reduced_ssthresh_pkts are the values before this reduction. reordered and repeated are
+	 * the counts of evidence at the last ACK
 	 */
 	u64 frozen_until_ns, reduced_at_ns;
 	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;

@@ -8,8 +8,8 @@
  *	- a reduction is undone if it is not older than T2 (instant recovery during congestion avoidance).
  *
  * In the paper, TCP options number packets and ACKs. In leowarp, TCP options do not number packets, so a sender takes
- * two signs as evidence that data arrived out of order. The first sign is reordering that the kernel has seen (a hole
- * was filled by a packet that was never retransmitted, tp->reord_seen). The second sign of data out of order is a
+ * two signs as evidence that data arrived out of order. The first sign is reordering that the kernel has seen
+ * (tp->reord_seen): a packet that was never retransmitted filled a hole. The second sign of data out of order is a
  * DSACK. ACKs arrived out of order if an ACK has an older timestamp than an earlier ACK.
  *
  * door replaces the functions ssthresh and cong_control of the socket's congestion control. ssthresh returns the window
@@ -37,8 +37,8 @@ static bool loss_door_frozen(const struct sock *sk, const struct loss_state *sta
 }
 
 /*
- * Proportional rate reduction (RFC 6937) sends no more packets than were delivered since the reduction began. To keep
- * the window, the sender therefore counts a whole window as delivered.
+ * Proportional rate reduction (RFC 6937) sends no more packets than were delivered since the reduction began. This
+ * function therefore counts a whole window as delivered, so that the sender can keep its window.
  */
 static void loss_door_fill(struct tcp_sock *tp, u32 cwnd_pkts)
 {
@@ -57,8 +57,8 @@ static u32 loss_door_ssthresh(struct sock *sk)
 		return state->original->ssthresh(sk);
 	if (loss_door_frozen(sk, state)) {
 		/*
-		 * A congestion control that sets the window itself uses this call only to save the window; the
-		 * threshold that it returns has no meaning
+		 * If a congestion control sets the window itself, this call only saves the window. The returned
+		 * threshold has no meaning
 		 */
 		if (state->original->cong_control)
 			return state->original->ssthresh(sk);

@@ -37,12 +37,12 @@ static bool loss_has_own(enum loss_detection detection)
 }
 
 /*
- * If losses are detected later, the sender must buffer more data until it is acknowledged. Linux's send buffer holds
- * two windows of data, of which the second allows for the round trip of a retransmission (tcp_sndbuf_expand). If the
- * sender waits for a window of duplicate ACKs, the buffer needs one more window. If the sender waits for beta * M
- * (method pr), the buffer needs room for beta further windows. With a full buffer, the sender would send nothing during
- * recovery. After recovery, the sender would send up to a whole window at once. The buffer is enlarged only while some
- * packets are SACKed, so it stays as in Linux if a sender never waits for a loss.
+ * If losses are detected later than in Linux, the sender must buffer more unacknowledged data. Linux's send buffer
+ * holds two windows of data, of which the second allows for the round trip of a retransmission (tcp_sndbuf_expand). If
+ * the sender waits for a window of duplicate ACKs, the buffer needs one more window. If the sender waits for beta * M
+ * (method pr), the buffer needs beta more windows. With a full buffer, the sender would send nothing during recovery.
+ * After recovery, the sender would send up to a whole window at once. The buffer is enlarged only while some packets
+ * are SACKed, so it stays as in Linux if a sender never waits for a loss.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
@@ -148,8 +148,8 @@ static void loss_timeout(struct sock *sk, struct loss_state *state)
 }
 
 /*
- * Called in tcp_write_timer_handler() when the reordering timer expires, which pr, early RACK, notified or the kernel's
- * RACK has set
+ * Called in tcp_write_timer_handler() when the reordering timer expires. One of four methods has set this timer: pr,
+ * early RACK, notified or the kernel's RACK
  */
 void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 {

@@ -16,8 +16,8 @@
 #define LOSS_NOTICE_TYPE 253
 #define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
 /*
- * A value of tp->reordering that no sender has otherwise. The product of any MSS and LOSS_NOTICE_REORDERING stays below
- * 2^31 bytes
+ * A value that tp->reordering has only while a notice applies. The product of any MSS and LOSS_NOTICE_REORDERING stays
+ * below 2^31 bytes
  */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
@@ -43,8 +43,8 @@ static LIST_HEAD(loss_notices);
 static DEFINE_SPINLOCK(loss_notices_lock);
 
 /*
- * Stores a notice. If several notices apply to a socket, the longest wait counts. After this function, the kernel drops
- * the packet, like any ICMP message of unknown type.
+ * Stores a notice. If several notices apply to a socket, the socket uses the longest wait. After this function, the
+ * kernel drops the packet, like any ICMP message of unknown type.
  */
 void loss_notice_take(struct sk_buff *skb)
 {
@@ -74,7 +74,10 @@ void loss_notice_take(struct sk_buff *skb)
 	spin_unlock_bh(&loss_notices_lock);
 }
 
-/* Remaining time for which losses to this socket's peer are not declared, in ns */
+/*
+ * Remaining time, in ns, of the longest notice for packets to this socket's peer. During this time, losses are not
+ * declared
+ */
 u64 loss_notice_left_ns(const struct sock *sk)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache, left_ns = 0;
@@ -97,7 +100,7 @@ u64 loss_notice_left_ns(const struct sock *sk)
 
 /*
  * Without RACK, the kernel compares the number of duplicate ACKs with tp->reordering. Several functions of the kernel
- * make this comparison, and cannot be replaced one by one. tp->reordering itself is therefore raised
+ * make this comparison, and they cannot be replaced one by one. This function therefore raises tp->reordering
  */
 void loss_notice_ack(struct sock *sk, struct loss_state *state)
 {

@@ -71,8 +71,8 @@ bool loss_rack_mark_late(struct sock *sk)
 }
 
 /*
- * The time rule is applied first, as in Linux 4.11 to 4.14. Packets that the count rule marks lost at this ACK
- * therefore affect the reordering window only from the next ACK on
+ * The time rule is applied first, as in Linux 4.11 to 4.14. The count rule may mark a packet lost at this ACK. Such a
+ * packet therefore affects the reordering window only from the next ACK on
  */
 bool loss_rack_mark(struct sock *sk)
 {

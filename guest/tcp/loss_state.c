@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: the state of a socket, and its congestion control, of which some functions are replaced.
+ * loss_detection: the state of a socket, and a copy of its congestion control with some functions replaced.
  *
  * The state is stored in the socket's field for upper-layer protocols (icsk_ulp_data). The ULP delack does not use this
  * field. Multipath TCP uses icsk_ulp_data itself, so its subflows have no state here, and the kernel finds their
- * losses. The socket's congestion control becomes a copy of the chosen one, in which some functions are replaced. The
- * socket points to this copy of the congestion control, so the kernel calls the functions of the copy.
+ * losses. The socket gets a copy of the chosen congestion control. In the copy, some functions are replaced. The socket
+ * points to this copy of the congestion control, so the kernel calls the functions of the copy.
  */
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -48,8 +48,8 @@ u32 loss_pr_windows(void)
 }
 
 /*
- * Sets the socket's retransmission timer, of which there is only one. One tick is added, because the current tick is
- * partly over.
+ * Sets the socket's retransmission timer. A socket has only one such timer. One tick is added, because the current tick
+ * is partly over.
  */
 void loss_timer_in(struct sock *sk, u64 left_ns)
 {

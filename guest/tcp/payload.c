@@ -14,7 +14,8 @@
  *
  *	write	two u64: address and length of the range in the writer's memory. With length 0, TCP copies all payload
  *
- * The agent names no range if captures into files, programs, a shell or live runs may read payloads.
+ * Captures into files, programs, a shell and live runs may read payloads. In a run with one of these, the agent names
+ * no range.
  *
  * The kernel is linked with --wrap=_copy_from_iter (guest/build.sh).
  */

@@ -4,9 +4,9 @@
  *
  * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. This file fills TCP_INFO and TCP_CC_INFO of
  * each socket as do_tcp_getsockopt does. A system call in User Mode Linux takes two switches between processes of the
- * host, which cost as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per second. With
- * ordinary system calls, a sampler would need a call to sleep, one call for each socket, and calls to read the queues.
- * With this file, one system call does all three.
+ * host. The two switches cost as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per
+ * second. With ordinary system calls, a sampler would need a call to sleep, one call for each socket, and calls to read
+ * the queues. With this file, one system call does the work of all these calls.
  *
  *	write	an array of s32: the caller's descriptors of the sockets on which later reads report, in this order
  *	read	at offset 0: returns one struct answer per socket. All answers have the same length, and the buffer must
@@ -37,8 +37,8 @@ struct asked {
 };
 
 /*
- * struct tcp_info is the last field, because newer kernels have a longer one. crates/agent relies on the offsets of
- * these fields.
+ * struct tcp_info is the last field, because it is longer in newer kernels. crates/agent relies on the offsets of these
+ * fields.
  */
 struct answer {
 	u32 info_bytes, cc_bytes;	/* number of valid bytes in `info` and in `cc` */

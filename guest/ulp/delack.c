@@ -7,7 +7,7 @@
  * behaviour in three points. First, it acknowledges up to 16 segments one by one (TCP_MAX_QUICKACKS in tcp_input.c).
  * These quick ACKs come at the start of a connection, after an idle time of more than an RTO, and after each segment
  * that repeats received data. Second, Linux acknowledges each segment that makes the receive window grow
- * (tcp_grow_window). Third, Linux's timer for delayed ACKs adapts, up to 200 ms. Linux 6.12 does not have the socket
+ * (tcp_grow_window). Third, Linux adapts its timer for delayed ACKs, up to 200 ms. Linux 6.12 does not have the socket
  * option TCP_DELACK_MAX_US, which sets the timer's limit icsk_delack_max. Without TCP_DELACK_MAX_US, only BPF can set
  * icsk_delack_max. The smallest hook in the kernel for setting icsk_delack_max is an upper-layer protocol (ULP). This
  * ULP adds no layer:
@@ -16,8 +16,8 @@
  *
  * Three things stay as in Linux. Segments out of order, segments that fill a gap, and repeated segments are
  * acknowledged at once (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The advertised window is as large as the
- * free space in the buffer. As usual, the size of the buffer follows how fast the application reads
- * (tcp_rcv_space_adjust), but rcv_ssthresh does not limit the window at the start.
+ * free space in the buffer. As usual, the buffer's size depends on how fast the application reads
+ * (tcp_rcv_space_adjust). At the start, however, rcv_ssthresh does not limit the window.
  */
 #include <linux/module.h>
 #include <net/inet_connection_sock.h>
@@ -31,7 +31,8 @@ MODULE_PARM_DESC(max_ns, "longest delay of an acknowledgement, ns (in whole jiff
 static struct inet_connection_sock_af_ops delack_specific __read_mostly;
 
 /*
- * Makes the ACK of the next segment a delayed one: no quick ACKs are pending, and the receive window cannot grow.
+ * Makes sure that the ACK of the next segment is delayed: no quick ACKs are pending, and the receive window cannot
+ * grow.
  *
  * The field ato determines the delay. If the previous segment arrived shortly before, tcp_event_data_recv() sets ato to
  * ato / 2 + TCP_ATO_MIN / 2. After a long gap between segments, tcp_event_data_recv() starts quick ACKs. This function

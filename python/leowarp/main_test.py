@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If pip refuses a wheel, the wheel can be run to print the requirements that the machine lacks. This test checks the
-output."""
+"""If pip refuses a wheel, a user can run the wheel. It then prints the requirements that the machine does not meet.
+This test checks the output."""
 
 import platform
 import subprocess

@@ -46,8 +46,8 @@ def sources() -> dict[str, Any]:
 def _revision() -> dict[str, Any]:
     if built := _built():
         return {name: built[name] for name in _UNKNOWN}
-    # The parent directory must have this project's layout, because it may belong to another repository, such as one
-    # with a virtual environment.
+    # The parent directory may belong to another repository, such as one with a virtual environment. The parent
+    # directory must therefore have this project's layout.
     top = _PACKAGE.parent.parent
     return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test that the line of output with the reason of a failure is found."""
+"""Tests that leowarp finds the output line that states the reason of a failure."""
 
 from pathlib import Path
 

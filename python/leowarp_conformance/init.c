@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The init of a guest that runs one command as root with all capabilities. The command sees the host's file system
- * (read-only), except for directories of devices, processes and temporary files, which belong to the guest.
- * `attempt.py` compiles this program and boots it.
+ * The init of a guest that runs one command as root with all capabilities. The command can read the host's file system,
+ * but not write to it. The directories of devices, processes and temporary files belong to the guest. `attempt.py`
+ * compiles this program and boots it.
  *
- * Lines of /host/in/command: virtual seconds after which all processes are killed; working directory; then each word of
- * the command. /host/in has links to three directories of the host: root, packetdrill and scripts. In the guest, root
- * becomes /; packetdrill and scripts become two directories below /run. The command's output goes to /host/out/printed.
- * The command's wait status (wait(2)) goes into end.json.
+ * The first line of /host/in/command is the virtual time in seconds after which all processes are killed. The second
+ * line is the working directory. Each further line is one word of the command. /host/in has links to three directories
+ * of the host: root, packetdrill and scripts. In the guest, root becomes /; packetdrill and scripts become two
+ * directories below /run. The command's output goes to /host/out/printed. The command's wait status (wait(2)) goes into
+ * end.json.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,8 +40,9 @@ static char *const environment[] = {
 
 /*
  * An IPv6 address is usable only after a worker of the kernel has processed it (addrconf_dad_work). The guest has one
- * processor, so the worker waits for tasks with the scheduling policy set below. Computing takes no virtual time. The
- * wrapper of `ip` sleeps after it adds an address, so that the worker can process the address.
+ * processor. While tasks with the scheduling policy that `run` sets use this processor, the worker waits. Computing
+ * takes no virtual time. The wrapper of `ip` sleeps after it adds an address, so that the worker can process the
+ * address.
  */
 static const char ip[] = "#!/bin/bash\n"
 			 "real=$(PATH=${PATH#*:} type -P ip)\n"
@@ -99,9 +101,9 @@ static void run(char **words, const char *directory, int output)
 {
 	/*
 	 * packetdrill itself sets this scheduling policy if there is more than one processor (set_scheduling_priority
-	 * in its run.c). The guest has only one processor, so this function sets the policy instead. Under another
-	 * scheduling policy, a task that a packet wakes may run too late: after a program that starts later than the
-	 * packet.
+	 * in its run.c). The guest has only one processor, so packetdrill does not set the policy. This function sets
+	 * it. Under another scheduling policy, a task that a packet wakes may run too late: after a program that starts
+	 * later than the packet.
 	 */
 	struct sched_param priority = { .sched_priority = sched_get_priority_min(SCHED_RR) };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the search finds the same smallest tolerance as attempts at all tolerances."""
+"""Tests that the search finds the smallest tolerance. Attempts at all tolerances must give the same result."""
 
 from hypothesis import given
 from hypothesis import strategies as st

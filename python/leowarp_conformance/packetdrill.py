@@ -24,7 +24,7 @@ PROGRAM = "gtests/net/packetdrill"
 GOOGLES_SCRIPTS = "gtests/net"
 NETNS = "in_netns.sh"
 
-# Files that `make` has left in a checkout that was compiled before are not copied.
+# A checkout may have been compiled before. Files that `make` left in the checkout are not copied.
 _MADE = ("*.o", "*_test", "packetdrill", "Makefile", "lexer.c", "parser.c", "parser.h", "parser.output")
 _TOOLS = (("make", "make"), ("gcc", "gcc"), ("flex", "flex"), ("bison", "bison"))
 

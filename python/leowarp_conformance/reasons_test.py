@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test that failures without a known reason, and known reasons without a failure, are reported."""
+"""Tests that a failure without a known reason is reported. A known reason without a failure must also be reported."""
 
 from pathlib import Path
 

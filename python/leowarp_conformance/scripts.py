@@ -33,10 +33,10 @@ _GOOGLES_ADDITIONS = {
     "IPv4": ("-D", "TFO_COOKIE=3021b9d889017eeb", "-D", "CODE=host_unreachable"),
     "IPv6": ("-D", "TFO_COOKIE=c1d1e9742a47a9bc"),
 }
-# For each IP version, the suffix of the scripts that are made for the other version (CmdsTests in run_all.py).
+# Maps each IP version to the suffix of scripts for the other IP version (CmdsTests in run_all.py).
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Kernel and IP version of each set of scripts. The list includes every optional kernel with which users may make
-# results, and IPv6 for kernels that support it.
+# Each entry is the kernel and the IP version of one set of scripts. The list includes every optional kernel with which
+# users may make results. It also includes IPv6 for kernels that support it.
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
 

@@ -7,7 +7,7 @@ the files and to run these tests:
     git clone https://github.com/OWNER/NAME DIRECTORY/OWNER+NAME && git -C DIRECTORY/OWNER+NAME checkout COMMIT
     LEOWARP_FILES_OF_OTHERS=DIRECTORY python -m pytest tests/authority/files_of_others_test.py
 
-Without the file or the other tool (jq, tshark), the test is skipped.
+If the file or the other tool (jq, tshark) is missing, the test is skipped.
 """
 
 import gzip
@@ -45,8 +45,8 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """Return the path of a fetched file, whose sha256 must equal the one in the list. If the listed file is a web page,
-    its JSON is written to a new file, and the path of this file is returned."""
+    """Return the path of a fetched file. The file's sha256 must equal the sha256 in the list. If the listed file is a
+    web page, the function writes the page's JSON to a new file. It returns the path of the new file."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]
@@ -72,15 +72,15 @@ def output_of(*command: object) -> str:
 
 
 def same_orbits(path: Path, others: list[Satrec]) -> None:
-    """Check that both readers return the same satellites in the same order, with equal positions at their epochs and 90
-    minutes later."""
+    """Check that leowarp and the other reader return the same satellites in the same order. The positions at the epoch
+    and 90 minutes later must be equal."""
     mine = [element.satrec for element in element_file(path).elements]
     assert len(mine) == len(others) > 0
     for ours, theirs in zip(mine, others, strict=True):
         assert ours.jdsatepoch + ours.jdsatepochF == pytest.approx(theirs.jdsatepoch + theirs.jdsatepochF, abs=1e-9)
         for after_min in (0.0, 90.0):
             here, there = ours.sgp4_tsince(after_min), theirs.sgp4_tsince(after_min)
-            # Tolerance of a micrometre, because both read the same digits.
+            # The tolerance is a micrometre, because both readers read the same digits.
             assert here[0] == there[0]
             assert np.abs(np.subtract(here[1], there[1])).max() < 1e-9 or here[0]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sidereal time, and the conversion from TEME to Earth-fixed coordinates, against a textbook and against Skyfield.
+"""Tests sidereal time, and the conversion from TEME to Earth-fixed coordinates. The tests compare with a textbook and
+with Skyfield.
 
 D. Vallado, Fundamentals of Astrodynamics and Applications, example 3-5: at 1992-08-20 12:14:00 UT1 GMST is
 152.578787810 deg. Skyfield (B. Rhodes, MIT; version in the lock file) is an independent implementation.
@@ -55,7 +56,8 @@ def test_earth_fixed_positions_are_skyfields(tmp_path: Path) -> None:
         # 0.9 s, the Earth rotates by omega (UT1 - UTC).
         turned_m = EARTH_ROTATION_RAD_PER_S * abs(t.dut1) * radius_m
         # No table of polar motion is loaded, so Skyfield, like leowarp, does not apply polar motion. Skyfield's chain
-        # TEME > ICRF > ITRS uses another model of sidereal time and nutation, which leaves about 1e-7 rad.
+        # TEME > ICRF > ITRS uses another model of sidereal time and nutation. The other model causes a difference of
+        # about 1e-7 rad.
         assert np.linalg.norm(ours_m - theirs_m) < turned_m + 3.0
         angle = EARTH_ROTATION_RAD_PER_S * t.dut1
         cos, sin = math.cos(angle), math.sin(angle)

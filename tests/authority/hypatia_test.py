@@ -2,10 +2,10 @@
 """Compares round-trip times that leowarp computes from orbital elements with Hypatia (S. Kassing et al., IMC 2020).
 
 Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. The scenario is that of satgenpy's
-test_end_to_end_kuiper_triangle.py at the same commit. It has 34 x 34 satellites at 51.9 deg and 14.80 rev/day. Odd
-planes are shifted by half a slot. In the +Grid, links between planes join slots with the same number. Stations reach
-satellites up to 1260 km away. This distance is the slant range for an altitude of 630 km and an elevation of 30 deg
-over flat ground.
+test_end_to_end_kuiper_triangle.py, at the commit that the csv file names. It has 34 x 34 satellites at 51.9 deg and
+14.80 rev/day. Odd planes are shifted by half a slot. In the +Grid, links between planes join slots with the same
+number. Stations reach satellites up to 1260 km away. This distance is the slant range for an altitude of 630 km and an
+elevation of 30 deg over flat ground.
 """
 
 import csv
@@ -42,8 +42,8 @@ def checked(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """A plan with the satellites of Hypatia's ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy writes
-    it."""
+    """A plan with Hypatia's satellites. Its element sets are the same as in the ``tles.txt`` that
+    `generate_tles_from_scratch_manual` of satgenpy writes."""
     lines = [f"{PLANES} {SLOTS}"]
     for satellite in range(SATELLITES):
         plane, slot = divmod(satellite, SLOTS)

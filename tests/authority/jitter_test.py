@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the formulas for jittered paths, which other tests use, against closed forms and published examples."""
+"""Tests the simulation of jittered paths against closed forms and published examples. Other tests use this
+simulation."""
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
 @pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
 def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
-    """The library and the slow simulation agree packet by packet, even if packets are late beyond the threshold."""
+    """Check that the library and the slow simulation agree, even if packets are late by more than the threshold."""
     arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
     slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
     assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)

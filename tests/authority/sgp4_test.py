@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp's use of SGP4 against the verification vectors of D. Vallado, P. Crawford, R. Hujsak, T. S. Kelso, Revisiting
-Spacetrack Report #3, AIAA 2006-6753: SGP4-VER.TLE and tcppver.out, both as the package `sgp4` ships them (2.27, MIT).
+"""Tests leowarp's use of SGP4 against the verification vectors of D. Vallado, P. Crawford, R. Hujsak, T. S. Kelso,
+Revisiting Spacetrack Report #3, AIAA 2006-6753: SGP4-VER.TLE and tcppver.out, both as the package `sgp4` ships them
+(2.27, MIT).
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that oversized or mixed run directories cause one error, use at most 1 GiB of memory, and never cause status
-70."""
+"""Tests commands with run directories that are oversized or mixed. A command must report one error, use at most 1 GiB
+of memory, and never return status 70."""
 
 import json
 import random
@@ -107,7 +107,7 @@ def long_texts(run):
 
 
 def long_lists(run):
-    """Write lists of paths, each of a single node."""
+    """Write lists of paths. Each path has a single node."""
     path = run / layout.ROUTES
     schema = pq.read_schema(path)
     paths = pa.array([["x"]] * (1 << 18))
@@ -181,8 +181,8 @@ OF_MANIFESTS = {
 
 
 def answers(bomb, one, other, tmp_path, verbs):
-    """Yield the status and message of each verb for a directory with this oversized file, whose manifest has its
-    hash."""
+    """Make a directory with an oversized file. The manifest has the file's hash. Yield the status and message of each
+    command for the directory."""
     run = shutil.copytree(one, tmp_path / "run")
     bomb(run)
     if bomb not in OF_MANIFESTS.values():
@@ -234,8 +234,8 @@ def compared_files(leowarp, run, other, tmp_path, verbs):
 
 
 def mixtures(one, other, tmp_path, count, seed, verbs):
-    """Yield random directories that mix the files of two runs. With each directory, also yield a verb, and the run from
-    which each file comes. In half of the directories, the manifest has the files' hashes."""
+    """Yield random directories that mix the files of two runs. With each directory, also yield a command, and a dict
+    from each file to the run of the file. In half of the directories, the manifest has the files' hashes."""
     draw = random.Random(seed)
     names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
     for number in range(count):
@@ -254,10 +254,10 @@ def mixtures(one, other, tmp_path, count, seed, verbs):
 
 
 def must_be_refused(verb, is_forged, origin, compared):
-    """Return whether the verb would read files of both runs, and could see from their contents that the runs differ.
+    """Return whether the command would read files of both runs, and could see in these files that the runs differ.
 
-    compared: The files of `compared_files` for each run. The entry of the run from which the manifest comes is used. If
-        the manifest is forged, the plan decides instead.
+    compared: The files of `compared_files` for each run. The function uses the entry of the run from which the manifest
+        comes. If the manifest is forged, it uses the entry of the run from which the plan comes.
     """
     if not is_forged:
         mine = origin[layout.MANIFEST]

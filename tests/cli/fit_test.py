@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests `leowarp fit` and `leowarp validate` with recordings that tell little or nothing."""
+"""Tests `leowarp fit` and `leowarp validate` with recordings that contain little or no information."""
 
 import pytest
 

@@ -106,7 +106,8 @@ def test_a_worker_that_dies_takes_no_other_run_with_it(worker, write_run, tmp_pa
     jobs = [Job("s.toml", outs[0], {"words": "of a"}), deadly, Job("s.toml", outs[1])]
     first, dead, last = run_many(jobs, at_once=1, progress=False, failures="return")
     assert (first.path, last.path) == tuple(outs)
-    # Only the run during which the worker died has failed, although the same worker had completed another run before.
+    # The worker died during one run. Only this run has failed, although the same worker had completed another run
+    # before.
     assert dead.message == "the run b ended with status 9; its last words: of b"
 
 

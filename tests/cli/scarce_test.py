@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the messages if resources are scarce or a name is not valid text. Each message is one sentence, and the status
-is never 70."""
+"""Tests the messages for two cases: resources are scarce, or a name is not valid text. Each message is one sentence,
+and the status is never 70."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def test_tiny_limits_of_the_shell_end_in_a_sentence(one, tmp_path, limit, words)
         ["bash", "-c", line, "bash", sys.executable, "-m", "leowarp", *typed_words],
         capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
-    # With status 1 and without a message of leowarp, the loader or a numerical library has ended the process.
+    # If the status is 1 and leowarp has written no message, the loader or a numerical library ended the process.
     assert done.returncode in (0, 1, 3), done
     assert "no rule foresees this" not in done.stderr
     if done.returncode == 3:

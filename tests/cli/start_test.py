@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that commands load few libraries, and parse their words without pydantic."""
+"""Tests that commands load few libraries, and parse their arguments without pydantic."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -30,7 +30,7 @@ def memory(tmp_path, monkeypatch):
 
 @pytest.fixture
 def program(tmp_path):
-    """A program that creates a file when it runs, and the path of this file."""
+    """A program, and the path of a file. When the program runs, it creates this file."""
     path, trace = tmp_path / "linux", tmp_path / "it-ran"
     path.write_text(f"#!/bin/sh\ntouch {trace}\n")
     path.chmod(0o755)

@@ -157,7 +157,7 @@ flows = [{ source = "Madrid", destination = "Tokyo" }]
 
 @pytest.mark.slow
 def test_plans_are_written_and_compared_as_utf_8_whatever_the_locale(tmp_path):
-    # With Python's option of PEP 597, a warning appears wherever a file is opened in the locale's encoding.
+    # Python's option of PEP 597 gives a warning wherever a file is opened in the locale's encoding.
     script = """
 import json, sys, warnings
 from pathlib import Path

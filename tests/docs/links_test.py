@@ -25,8 +25,8 @@ _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub makes from headings: lower case, with dashes for blanks, and without other
-    punctuation."""
+    """Return the anchors that GitHub makes from headings. They are in lower case, with dashes instead of blanks, and
+    without other punctuation."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -34,7 +34,7 @@ def anchors(page: Path) -> set[str]:
 def parse(command: str, *, name_alone: bool = False) -> None:
     """Parse a command without running it. An unknown verb or option, or a missing argument, raises an error.
 
-    `name_alone`: Whether the text may mention a verb without its arguments.
+    `name_alone`: Whether `command` may be the name of a command without its arguments.
     """
     verb: Any = typer.main.get_command(app)
     words = shlex.split(command)[1:]
@@ -104,7 +104,7 @@ def written(page: Path, directory: Path) -> list[Path]:
     """Write the files that a page contains, and return the TOML files."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
-    # Snippets with `.write_text(` write files to which scenarios refer.
+    # Snippets that contain `.write_text(` write the files to which scenarios refer.
     for _, text in blocks(page, "python"):
         if ".write_text(" in text:
             with contextlib.chdir(directory):
@@ -147,8 +147,8 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
 
 
 def test_no_two_commands_make_the_same_directory() -> None:
-    """No two guides write to the same directory. Otherwise, a user who follows both guides would get an error. Guides
-    of studies and reproductions may repeat a directory, because they continue in it."""
+    """No two guides write to the same directory. If two guides did so, a user who follows one after the other would get
+    an error. Guides of studies and reproductions may repeat a directory, because they continue in it."""
     typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
     makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]
     names = [words[words.index("--out") + 1] for words in makers]

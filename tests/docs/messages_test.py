@@ -47,8 +47,7 @@ def test_options_in_commands_that_messages_name_exist() -> None:
     wrong = []
     for path in MODULES:
         source = path.read_text(encoding="utf-8")
-        # Only modules whose text contains a command and an option are parsed, because most modules contain no command
-        # and no option.
+        # Most modules contain no command and no option. Only modules whose text contains both are parsed.
         if COMMAND.search(source) and OPTION.search(source):
             wrong += [f"{path}: {one}" for text in texts(source) for one in unknown_options(text)]
     assert wrong == []

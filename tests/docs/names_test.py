@@ -47,7 +47,7 @@ def known() -> set[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in ELSEWHERE], ids=name_of)
 def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
-    """If a code word in a document ends in a unit, the package has a name with this spelling."""
+    """If a code word in a document ends in a unit, the package must have a name with this spelling."""
     quoted = {name for code in _CODE.findall(page.read_text(encoding="utf-8")) for name in _QUANTITY.findall(code)}
     # A column of a study is named after a scalar of flow 0, or after a key with its section
     wrong = {name for name in quoted - known if _OF_STUDIES.sub("", name) not in known}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the numbers in the table of the guide on real links equal computed numbers."""
+"""Tests the table of numbers in the guide on real links. The numbers must equal computed numbers."""
 
 import re
 from pathlib import Path

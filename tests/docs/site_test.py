@@ -113,8 +113,8 @@ def test_the_gallery_has_a_picture_for_each_file_that_its_commands_make():
             run = Path(file).parts[0]
             assert file.startswith("notebook ") or re.search(rf"^leowarp run .*--out {run}\b", text, re.M)
             continue
-        # RUN/50-report/figures/NAME.png is a figure of the run RUN, which some command makes. If the file has another
-        # name, a command must contain this name.
+        # Some command makes RUN/50-report/figures/NAME.png, a figure of the run RUN. If the file has another name, a
+        # command must contain this name.
         run, name = Path(file).parts[0], Path(file).stem
         asked = re.search(rf"^leowarp report {run} --figures (\S+) --formats png$", text, re.M | re.S)
         figures = {

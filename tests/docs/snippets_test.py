@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that every Python snippet in the documentation runs, and that all names in it are defined.
 
-In the fast suite, snippets that read runs find one small run in every directory in which they look. Snippets that make
-runs are executed in the guest suite, with shorter durations.
+Some snippets read runs. In the fast suite, every directory from which they read contains the same small run. Snippets
+that make runs are executed in the guest suite, with shorter durations.
 """
 
 import ast
@@ -41,7 +41,7 @@ ELSEWHERE = {
     'protocol="rtp"': "needs a capture of RTP",
     "trace.json.gz": "needs a recording by irtt",
 }
-"""The texts in snippets that cannot run here, each with the reason."""
+"""A dict from text to reason. A snippet that contains the text cannot run here, for this reason."""
 
 
 def needs(text: str) -> str | None:
@@ -127,7 +127,8 @@ def shorter(text: str) -> str:
 
 
 def test_columns_of_study_results_in_snippets_exist() -> None:
-    """Tests that every name `flow0_...` in snippets about study results is a scalar's name."""
+    """Check the names `flow0_...` in snippets about study results. The rest of each name must be the name of a
+    scalar."""
     known = {f"flow0_{name}" for name in scalars.FLOW_SCALARS}
     quoted = {name for page in PAGES for name in re.findall(r"\bflow0_\w+", page.read_text(encoding="utf-8"))}
     # the documentation contains the text `flow0_...` itself

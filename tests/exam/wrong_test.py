@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that modules with deliberate faults fail the expected cases of the exam, and that it continues with the other
-cases."""
+"""Tests that modules with deliberate faults fail the expected cases of the exam. After a failed case, the exam must
+continue with the other cases."""
 
 import tomllib
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that damaged pcap and pcapng files give metrics that account for every packet, or one error."""
+"""Tests damaged pcap and pcapng files. A file must give metrics that account for every packet, or a single error."""
 
 import contextlib
 from pathlib import Path
@@ -47,7 +47,7 @@ sources = st.builds(
 
 
 def damaged(content: bytes, damage: list[tuple[int, int]], length: int) -> bytes:
-    """Return the content with some bytes replaced, and cut to `length` bytes."""
+    """Return the content with some bytes replaced, and without its last `length` bytes."""
     file = bytearray(content)
     for at, byte in damage:
         file[at % len(file)] = byte
@@ -55,7 +55,8 @@ def damaged(content: bytes, damage: list[tuple[int, int]], length: int) -> bytes
 
 
 def check(file: Path, source: Source) -> None:
-    """Read the file twice, as the verb `reorder` does: with metrics and without metrics."""
+    """Read the file in both ways in which `leowarp reorder` can read it: without metrics (`--flows`), and with
+    metrics."""
     read = ("numbered_pkts", "answer_pkts", "udp_pkts", "without_field_pkts", "foreign_pkts", "skipped_pkts")
     with contextlib.suppress(LeowarpError):
         counts = reordering.survey(file, source=source).counts

@@ -74,7 +74,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """Return the lines with these changes, joined to one string."""
+    """Apply the changes to the lines, and return them as one string."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)

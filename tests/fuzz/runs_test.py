@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with damaged plan, manifest and record files. Each file is either read, or refused with one error that names
-it."""
+"""Tests with damaged plan, manifest and record files. leowarp either reads a file, or refuses it with one error that
+names the file."""
 
 import contextlib
 import json

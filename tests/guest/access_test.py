@@ -101,7 +101,7 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
     profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
-    # If two probes are sent at one instant, the one that arrives first is taken as the one that was sent first.
+    # Of two probes that are sent at one instant, the first to arrive is taken as the first one sent.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
     expected_ns = walked_ns(profile.up, sent_ns, 8 * PING_BYTES)
@@ -114,7 +114,7 @@ def test_both_directions_lose_in_the_same_outages(echoes):
     found, plan = echoes
     drawn = profile_of(plan, plan.medium, slots_of(plan, plan.medium)).drawn
     sent_ns = found["sent_ns"][found["received_ns"].isna()].to_numpy()
-    # A packet that leaves just before an outage may be held until the outage, and may then be lost in it.
+    # A packet may leave just before an outage, be held until the outage begins, and then be lost.
     begun = np.searchsorted(drawn.outage_begin_ns - 51_000_000, sent_ns, side="right")
     within = begun > np.searchsorted(drawn.outage_end_ns, sent_ns, side="right")
     assert (~within).mean() < 0.02

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An init whose child makes each system call that returns either a time or the state of a process. The tests compile
- * this file. The init writes two times into end.json: the virtual time of one call, and the time that a loop needs
+ * this file. end.json contains two kinds of durations: the virtual time of one call, and the time that a loop needs
  * until the call's answer changes.
  */
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ static int64_t clock_ns(clockid_t clock)
 #define SAY(...) (length += snprintf(end + length, sizeof(end) - length, __VA_ARGS__))
 
 /*
- * Records the virtual time of one call. The call must succeed, because User Mode Linux lets a failing call take 1 us.
+ * Records the virtual time of one call. The call must succeed, because a failing call takes 1 us in User Mode Linux.
  */
 #define CALL(name, ...) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC); \

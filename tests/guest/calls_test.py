@@ -11,7 +11,7 @@ CLOCK_TICK_NS = 10_000_000  # USER_HZ is 100 per second
 
 def test_asking_for_a_time_takes_time_and_so_a_program_that_asks_sees_it_move(end_of, guest_directory):
     took_ns = end_of("calls_init", guest_directory)["ns"]
-    # Each loop of `calls_init` ends at the next tick of the clock that the loop's call reads.
+    # Each loop of `calls_init` repeats a call until the next tick of the clock that the call reads.
     until = {name.removeprefix("until "): ns for name, ns in took_ns.items() if name.startswith("until ")}
     edges = {"times": CLOCK_TICK_NS, "realtime coarse": TICK_NS, "of the process": TICK_NS, "getrusage": TICK_NS}
     assert until.keys() == edges.keys()
@@ -21,7 +21,7 @@ def test_asking_for_a_time_takes_time_and_so_a_program_that_asks_sees_it_move(en
     assert free == {"getpid", "clock_getres"}
     reads = {"realtime", "monotonic", "raw", "boottime", "gettimeofday", "sysinfo"}
     assert {calls.pop(name) for name in reads} == {256}
-    # `adjtimex` and `clock_adjtime` read the clock three times each.
+    # Each call of `adjtimex` or `clock_adjtime` reads the clock three times.
     assert {calls.pop(name) for name in ("adjtimex", "clock_adjtime")} == {3 * 256}
     asked = {"of the process", "of the thread", "realtime coarse", "monotonic coarse", "time", "times", "getrusage"}
     left = {"getitimer", "timer_gettime", "timerfd_gettime"}

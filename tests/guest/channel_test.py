@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 
 MS = 1_000_000
 S = 1000 * MS
-# Length of a packet without the payload of its datagram or echo request: 8 bytes of UDP or ICMP header, IP, Ethernet
+# Length of a packet's headers: 8 bytes of UDP or ICMP, then IP, then Ethernet
 HEADERS_BYTES = 8 + 20 + 14
 
 RUN = """
@@ -176,8 +176,8 @@ def test_packets_overtake_if_they_may(run, in_order):
 
     tables = run(STREAM, fill, in_order=in_order)
     whole = tables["reordering"].query("scope == 0").iloc[0]
-    # the packet sent at 5 s arrives at 5.01 s, at the same time as the one sent at 4.91 s, so the 89 packets between
-    # them are late
+    # the packets that are sent at 4.91 s and at 5 s both arrive at 5.01 s. The 89 packets between them are therefore
+    # late
     assert whole.reordered_pkts == (0 if in_order else 89)
     echoes = tables["echoes"]
     late = (echoes["sent_ns"] >= 5 * S) & (echoes["sent_ns"] < 5 * S + 80 * MS)
@@ -224,7 +224,7 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0
         assert (drops["flow"] == 0).all()
-    # less than 10 Mbit/s, because of headers, of the sawtooth and of the start
+    # the goodput is below 10 Mbit/s because of the headers, the sawtooth and the start
     assert last.bytes_acked * 8 > 0.7 * 10e6 * 10
 
 
@@ -270,12 +270,12 @@ def test_fq_spaces_the_packets_of_every_congestion_control(run):
         packets = run('packets = "all"\n' + text, fill)["packets"]
         assert run.done.end["ok"]
         sent_ns = packets[(packets.direction == 0) & (packets.len_bytes > 0)]["sent_ns"]
-        # the connection is established after 60 ms; ACKs of the first window release the second window
+        # the connection is established after 60 ms. The ACKs of the first window let the sender send the second window
         second = sent_ns[sent_ns.between(119 * MS, 178 * MS)]
         assert len(second) >= 15
         took_ns[pacing] = second.max() - second.min()
-    # ACKs arrive over the time that the link needs for ten packets; in slow start, fq spreads a window over half a
-    # round trip
+    # the ACKs of the first window arrive within the time that the link needs for ten packets. In slow start, fq spreads
+    # a window over half a round trip
     assert took_ns["internal"] < 3 * MS
     assert 15 * MS < took_ns["fq"] < 45 * MS
 

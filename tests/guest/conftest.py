@@ -25,7 +25,7 @@ def built_kernel() -> Kernel:
 
 @pytest.fixture(scope="session")
 def ipv6_kernel() -> str:
-    """The name of the kernel with IPv6 and Multipath TCP. Without this kernel, the test is skipped."""
+    """The name of the kernel with IPv6 and Multipath TCP. If this kernel is not built, the test is skipped."""
     name = "6.12+net"
     if not is_built(shelf.kernel_of(name)):
         pytest.skip(f"its kernel is not built: leowarp kernel build {name}")

@@ -25,7 +25,7 @@ CURES = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A run per cure, for all tests."""
+    """One run for each entry of `CURES`. All tests use the same runs."""
     folder = tmp_path_factory.mktemp("runs")
     return {name: made(folder / name, AT_THE_STATION, cures).path for name, cures in CURES.items()}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests DCTCP over a queue with a step threshold against closed forms of Alizadeh et al., "Data center TCP" (2010), and
-of RFC 8257. Further tests check HyStart's settings, which decide when slow start ends."""
+of RFC 8257. Further tests check the settings of HyStart. These settings decide when slow start ends."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ SETTLED_NS = 6_000_000_000
 
 
 def step_marked(tmp_path, control, threshold):
-    """Return the scalars of the flow. Also return the samples of its queue's length and of its socket, after the start.
-    The queue marks the packets that have waited longer than `threshold`."""
+    """Return the scalars of the flow. Also return two series of samples after the start: the queue's length, and the
+    flow's socket. The queue marks the packets that have waited longer than `threshold`."""
     flows = [{"source": "A", "destination": "B", "congestion_control": control}]
     changes = {
         "flows": flows, "run.duration": "20 s", "tcp.ecn": "on", "chain.queue": "200 pkts", "chain.ecn": True,
         "chain.queue_discipline": "codel", "observe.queues": "1 ms", "observe.sockets": "10 ms",
-        # codel's own rule marks only after packets have waited longer than the target of 10 s
+        # codel's own rule begins to mark after packets have waited longer than the target of 10 s
         "chain.queue_parameters": {"ce_threshold": threshold, "target": "10 s", "interval": "100 s"},
     }  # fmt: skip
     run = lw.run(CHAIN, changes, tmp_path / control, report=False, progress=False)
@@ -44,11 +44,11 @@ def test_dctcp_fills_the_link_above_a_threshold_of_a_seventh_of_the_path(tmp_pat
     threshold_pkts = 12_000_000 / PACKET_NS
     assert threshold_pkts > RTT_PKTS / 7
     flow, waiting, sockets = step_marked(tmp_path, "dctcp", "12 ms")
-    # The queue is never empty (section 3.4), and its maximum is the threshold plus the growth in one round trip, one
-    # packet
+    # The queue is never empty (section 3.4). Its maximum is the threshold plus the growth in one round trip, which is
+    # one packet
     assert 0 < waiting.min() < waiting.max() <= threshold_pkts + 3
     assert rate_bps(sockets) == pytest.approx(PAYLOAD_BPS, rel=2e-4)
-    # The window W falls by a share of at most alpha / 2, with alpha = sqrt(2 / W), and grows by one packet per RTT
+    # The window W grows by one packet per RTT. It falls by a share of at most alpha / 2, with alpha = sqrt(2 / W)
     # (section 3.3)
     window = RTT_PKTS + threshold_pkts
     assert sockets.cwnd_pkts.max() - sockets.cwnd_pkts.min() <= np.sqrt(window / 2) + 2

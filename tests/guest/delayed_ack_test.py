@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that receivers acknowledge as the plan says, and that packets have the sizes in the plan. The packets at the
-hosts show both. Further tests check that NewReno uses no SACK, and when NewReno retransmits."""
+"""Tests that receivers acknowledge as the plan says, and that packets have the sizes in the plan. The tests look at the
+packets that the hosts send and receive. Further tests check that NewReno uses no SACK. They also check when NewReno
+retransmits."""
 
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """Return, for each ACK, the number of segments that arrived since the previous ACK."""
+    """For each ACK, return the number of segments that arrived after the previous ACK."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
@@ -131,7 +132,7 @@ def test_a_lone_segment_is_acknowledged_after_the_timer(runs, case, timer_ns):
     data, acks = data_and_acks(runs[case])
     assert len(data) >= 6
     waits_ns = acks["sent_ns"].to_numpy()[: len(data)] - data["received_ns"].to_numpy()
-    # a timer of the kernel can expire only at a tick of 1 ms, so it expires late
+    # a timer of the kernel can expire only at a tick. Ticks are 1 ms apart, so the timer expires late
     assert (waits_ns >= timer_ns).all()
     assert (waits_ns <= timer_ns + 1_000_000).all()
     flow = runs[case].summary["flows"][0]
@@ -199,7 +200,7 @@ def test_newreno_sends_no_selective_acknowledgement(newreno):
         for _, _, frame in pcap._frames(content):
             head, is_syn = frame[14 + 20 :], frame[14 + 20 + 13] & 2
             lengths.add((bool(is_syn), (head[12] >> 4) * 4))
-            # the kinds 4 and 5 belong to SACK (RFC 2018), and 8 is the timestamp
+            # the option kinds 4 and 5 belong to SACK (RFC 2018), and kind 8 is the timestamp
             assert not is_syn or not {4, 8} & _options(head[20 : (head[12] >> 4) * 4])
     assert {length for is_syn, length in lengths if not is_syn} == {20}, "no options, so no SACK block either"
     last = _counters(newreno)

@@ -23,7 +23,7 @@ PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
 """The tolerance of the packets' timestamps in ns. The clock has steps of 256 ns, and simultaneous probes get successive
 timestamps."""
-# The profile has no random parts: its only values are a hold, half a frame and one capacity.
+# The profile has no random parts. It consists of a hold of constant length, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
 [run]
@@ -73,8 +73,8 @@ def made(folder, source, destination):
 
 
 def through_dish_ns(sent_ns):
-    """Compute when packets leave the access link, in order and at its rate. A hold delays packets, and each packet also
-    waits for half a frame."""
+    """Compute when packets leave the access link. They leave in order, at the rate of the link. A hold delays packets,
+    and each packet also waits for half a frame."""
     free_ns, out_ns = 0, []
     for t_ns in sent_ns.tolist():
         at_ns = max(t_ns, free_ns)

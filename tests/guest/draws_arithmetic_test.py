@@ -27,7 +27,7 @@ u64 of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, 
 	return draws_state_of_connection(seed, own, others, own_port, others_port, delivered);
 }}
 """
-# BBR's gain cycle begins at a random phase out of seven.
+# BBR's gain cycle begins at one of seven phases, chosen at random.
 PHASES = 7
 
 
@@ -49,7 +49,7 @@ def kernel(tmp_path_factory):
 
 
 def below(kernel, bits: int, ceil: int) -> int | None:
-    """Return the number that 64 random bits give, or None if they are rejected."""
+    """Return the number that the guest computes from 64 random bits. If the guest rejects the bits, return None."""
     found = ctypes.c_uint32()
     return found.value if kernel.below(bits, ceil, ctypes.byref(found)) else None
 

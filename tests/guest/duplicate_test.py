@@ -41,7 +41,7 @@ def test_the_first_of_two_copies_arrives_when_the_model_says(tmp_path, change):
 
 def test_copies_end_with_their_time(tmp_path):
     long, short = (made(tmp_path / name, AT_THE_STATION, {"duplicate": name}) for name in ("200 ms", "1 ms"))
-    # in this run, the station passes packets on at the time when they are sent
+    # in this run, the station forwards each packet at the time when the packet is sent
     row, sent_ns = switch_of(short), short.echoes().sent_ns
     assert row.copied_pkts == ((sent_ns >= row.t_ns) & (sent_ns < row.t_ns + MS)).sum() > 0
     assert row.copied_pkts < switch_of(long).copied_pkts == (long.echoes().sent_ns >= row.t_ns).sum()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests `cures.end_marker`. Where the old and the new path meet, packets of the new path wait for a marker on the old
-path."""
+"""Tests `cures.end_marker`. At the node where the old and the new path meet, packets of the new path wait. They wait
+until a marker has arrived on the old path."""
 
 import pandas as pd
 import pytest
@@ -20,7 +20,7 @@ from support.route_changes import (
 
 pytestmark = pytest.mark.guest
 
-# Length of a marker: IPv4, ICMP with magic and number (design/cures.md), and the Ethernet header.
+# Length of a marker: the headers of Ethernet and IPv4, and ICMP with magic and number (design/cures.md).
 MARKER_BYTES = 20 + 12 + 14
 FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
@@ -45,7 +45,7 @@ def data_drops(run):
         # waiting packets are moved, and the new path is longer, so no packet waits
         (AT_THE_STATION, {"move_queue": "kept"}, False),
         (AT_A_SATELLITE, {"move_queue": "kept"}, True),
-        # a hold takes the queue into account, so no packet has to wait for the marker as well
+        # a hold already takes the queue into account, so no packet has to wait for the marker
         (AT_THE_STATION, {"hold": True}, False),
     ],
 )

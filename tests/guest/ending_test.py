@@ -114,7 +114,8 @@ def test_what_is_not_looked_at_goes_the_same(tmp_path):
     tables = {path.stem for path in (blind.path / "30-trace").iterdir()}
     assert tables == {"sockets", "counters", "drops", "flows", "linktotals"}
     with_truth, without = seen.flows().iloc[0], blind.flows().iloc[0]
-    # one time comes from the reader's clock and the other from the capture; a reading of the clock takes 256 ns
+    # one of the two times comes from the reader's clock, the other one from the capture. A reading of the clock takes
+    # 256 ns
     assert 0 <= without.completion_ns - with_truth.completion_ns <= 3000
     assert (without.bytes, without.error) == (10_000_000, 0)
     assert without[["first_byte_ns", "last_byte_ns"]].isna().all()
@@ -155,8 +156,8 @@ interval = "10 ms"
     assert len(drops[0]) > 20
     assert drops[0].to_numpy().tolist() == drops[1].to_numpy().tolist()
     assert blind.drops()["flow"].isna().all()
-    # The count of a transfer contains the bytes that its receiver got in order, including bytes in flight at the end.
-    # Packets of probes are not counted.
+    # The count of a transfer contains the bytes that its receiver got in order. The count includes bytes that were in
+    # flight at the end and arrived afterwards. Packets of probes are not counted.
     flows = blind.flows().set_index("flow")
     assert seen.sockets(flow=0)["bytes_received"].iloc[-1] <= flows.loc[0].bytes <= seen.flows().loc[0].bytes
     assert flows["bytes"].isna().tolist() == [False, True]

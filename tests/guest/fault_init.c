@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * This init has deliberate faults: each word in the file in/fault of the guest's directory selects one fault, and
+ * This init has deliberate faults. Each word of the file in/fault in the guest's directory selects one fault, and
  * "none" selects no fault. The tests compile this file: gcc -O1 -static.
  */
 #include <errno.h>

@@ -202,7 +202,7 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """Return words to put before a command. With them, the command can mount file systems of its own."""
+    """Return words to put before a command. With these words before it, the command can mount its own file systems."""
     # `unshare` is possible for root, or for root of a new user namespace. A container may forbid both uses of
     # `unshare`.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):

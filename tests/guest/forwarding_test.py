@@ -26,15 +26,15 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
 
 
 def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_both_ways(tmp_path):
-    # In this network, a station's wait for missing packets ends at the same instant at which two packets arrive. The
+    # In this network, two packets arrive at the instant at which a station stops waiting for missing packets. The
     # station then releases packets. The acknowledgements of these packets reach links whose first packets arrive at the
     # same instant.
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
 
 def test_errors_that_routers_send_pass_a_station_that_numbers_packets(tmp_path):
-    # In a forwarding loop, routers send ICMP errors. Routers have no address, so the source of these errors is the
-    # address of no host.
+    # In a forwarding loop, routers send ICMP errors. Routers have no address, so the source address of these errors
+    # belongs to no host.
     assert not differing(tmp_path, [Network(13, "drain", SHORT_NS, has_loop=True)])
 
 

@@ -20,8 +20,8 @@ UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
 STAMP_NS = 2_000
 """The tolerance of the packets' timestamps. It is needed because the clock has steps of 256 ns, and because
 simultaneous probes get successive timestamps."""
-# At 30 s Madrid switches to another satellite, and the new path contains a link between satellites that was out of
-# range before.
+# At 30 s Madrid switches to another satellite. The new path contains a link between two satellites that were out of
+# each other's range before.
 SCENARIO = """
 name = "gaps"
 [run]
@@ -57,7 +57,7 @@ flood = true
 
 
 class Recorded(Arrays):
-    """An encoder of arrays that keeps the values."""
+    """An encoder of arrays. It returns the values instead of their encoding."""
 
     def instants(self, ticks):
         return super().instants(ticks) and ticks
@@ -132,7 +132,7 @@ def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
     after = made.received_ns[made.sent_in(UPDATE_NS + GAP_NS, UPDATE_NS + GAP_NS + STEP_NS)]
     assert held.max() - held.min() < STAMP_NS
     assert (np.diff(held) >= 0).all()
-    # The first packet that arrived after the gap had left 2.5 ms after the gap's end.
+    # The first packet that was sent after the gap left 2.5 ms after the gap's end.
     assert after[0] - held[-1] == pytest.approx(2.5 * MS, abs=STAMP_NS)
     assert [gap[1:] for gap in made.gaps_on_the_page()] == [(UPDATE_NS, UPDATE_NS + GAP_NS)]
 
@@ -168,8 +168,8 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # A packet reaches the link whose lasers are being pointed only after some hops. The first packets that the
-            # link lost were therefore sent before the update.
+            # A packet passes some hops before it reaches the link whose lasers are being pointed. The first packets
+            # that the link lost were therefore sent before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
 

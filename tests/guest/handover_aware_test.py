@@ -43,8 +43,8 @@ def transfer(
         "[measured]", f'file = "{table}"', f'queue = "{queue}"',
         "[observe]", 'sockets = "10 ms"', 'packets = "all"',
     ]  # fmt: skip
-    # Both modules are loaded in every run, because a guest that does other things before the run draws other random
-    # numbers.
+    # Both modules are loaded in every run. Otherwise guests would do different things before the run, and draw
+    # different random numbers.
     for module in ("bbr_handover", "cubic_handover"):
         own = window | parameters | (alone or {}).get(module, {})
         lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
@@ -125,8 +125,8 @@ def test_cubic_does_not_leave_slow_start_because_the_path_got_longer(tmp_path, n
     assert in_window.ssthresh_pkts.isna().all() == (name == "cubic_handover")
 
 
-# In the second half of the window, the path is longer and slower, and it loses a few packets at the beginning of this
-# half.
+# In the second half of the handover window, the path is longer and slower. At the beginning of this half, it also loses
+# a few packets.
 STEP = [(0, 20, 50, 0), (4, 40, 30, 0.3), (4.02, 40, 30, 0)]
 STEP_NOW = {"phase_ns": "4 s"}
 
@@ -151,7 +151,7 @@ def test_bbr_takes_the_new_paths_delay_and_rate_right_after_the_window(tmp_path)
     after = between(sockets, 4.0 + AFTER_S, 7)
     assert after.cwnd_pkts.min() == 4, "PROBE_RTT"
     assert at(sockets, 5.5).bbr_min_rtt_us == pytest.approx(base_us, abs=1000)
-    # segments have 1448 bytes of payload, or up to 40 less if they carry SACK options
+    # a segment has 1448 bytes of payload, or up to 40 bytes less if it carries SACK options
     assert at(sockets, 5.5).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.01)
 
 
@@ -171,8 +171,8 @@ def test_a_shorter_path_is_not_learnt_in_the_window_but_after_it(tmp_path):
 
 
 def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
-    """The burst comes half a second after the reconfiguration. The windows of the other tests are narrower and would
-    not include it."""
+    """The burst comes half a second after the reconfiguration. The other tests use narrower windows around a
+    reconfiguration, which would not include the burst."""
     late = {"phase_ns": "1.45 s"}
     _, wide = transfer(tmp_path / "default", "cubic_handover", BURST, parameters=late, window={})
     _, narrow = transfer(tmp_path / "narrow", "cubic_handover", BURST, parameters=late)
@@ -185,14 +185,14 @@ DEFER = {"bbr_handover": {"only_defer": "1"}}
 
 
 def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
-    # The window `wide` is longer than the rounds that BBR's bandwidth filter covers
+    # The handover window `wide` lasts longer than the rounds that BBR's bandwidth filter covers
     wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)
     assert (window.bbr_pacing_gain == 1).all()
     assert at(sockets, 7).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.02)
     assert 1.25 in set(between(sockets, 7, 7.8).bbr_pacing_gain)
-    # The minimum RTT stays that of the old path until BBR's own 10 s are over
+    # BBR keeps the minimum RTT of the old path until its own 10 s are over
     assert at(sockets, 8).bbr_min_rtt_us < 45_000
     assert between(sockets, 2, 9).cwnd_pkts.min() > 4
 
@@ -304,7 +304,7 @@ def version_3():
 
 @pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
 def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
-    # The window of 6 s is longer than the 2 to 3 s for which BBR waits between two probes
+    # The handover window of 6 s is longer than the 2 to 3 s between two probes of BBR
     window = {"before_ns": "0 s", "after_ns": "6 s"}
     path = [(0, 20, 50, 0)]
     _, sockets = transfer(

@@ -40,7 +40,7 @@ def frames(tmp_path_factory):
         kept = out if "keep" in part.content else None
         made = summaries.make([run.combination.plan for run in planned], folder / "scratch", out=kept)
         rows[part.name] = pd.DataFrame([row(planned[one.index], one) for one in made])
-    # Groups that are left out have no rows, but the same columns as the others.
+    # Groups that are left out have no rows, but have the same columns as the other groups.
     rows |= {name: rows["main"][:0] for name in ("others", "repairs", "clean")}
     rows |= {questions.shared_name(customers): rows["main"][:0] for customers in questions.CUSTOMERS}
     rows |= {"jitter": rows["main"][:0].assign(residual_loss_ratio=0.0)}
@@ -93,7 +93,7 @@ def test_sessions_are_explained_by_losses_of_their_own(frames):
     by_name = dict(zip(rows.sort_values("seed", kind="stable")["name"], traces, strict=True))
     for name, trace in by_name.items():
         assert trace.reconfigurations_s.tolist() == [12.0]
-        # A flow's mean rate can exceed the path's capacity only because of packets that waited when the first bin
+        # A flow's mean rate can exceed the path's capacity only if packets were already waiting when the first bin
         # began.
         assert trace.mean_bps < trace.mean_capacity_bps, name
         assert len(trace.losses) > 0

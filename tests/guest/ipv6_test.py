@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests runs over IPv6: closed forms hold, times equal IPv4's for frames of the same length, and only flows send
-packets."""
+"""Tests that runs over IPv6 agree with closed forms. For frames of the same length, times must be the same as over
+IPv4. Only flows may send packets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def test_links_carry_what_flows_send_and_nothing_else(both):
     known = [column for column in columns if column in by_ipv6]
     assert len(known) >= 5
     pd.testing.assert_frame_equal(by_ipv4[known], by_ipv6[known])
-    # Only sockets and answers to pings send packets, so the host contacts no multicast group, neighbour or router
+    # The host sends only the packets of sockets and the answers to pings. It contacts no multicast group, neighbour or
+    # router
     counters = both[1].table("counters").to_pandas()
     last = counters.sort_values("t_ns").groupby("counter", observed=True).value.max()
     by_itself = ("MLDv2Reports", "NeighborSolicits", "RouterSolicits", "GroupMembResponses", "GroupMembReductions")

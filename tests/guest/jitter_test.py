@@ -133,7 +133,7 @@ def test_behind_the_jitter_the_rate_is_kept(tmp_path, overhead_bytes):
     frame_ns = (1500 + overhead_bytes) * 8 / 95e6 * 1e9
     gaps_ns = np.diff(arrivals_ns)
     assert gaps_ns.min() >= frame_ns - 2
-    # more packets are offered than the link can carry, so it is never idle in the middle of the run
+    # more packets are offered than the link can carry. The link is therefore never idle in the middle of the run
     assert np.median(gaps_ns) == pytest.approx(frame_ns, abs=2)
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
@@ -193,9 +193,9 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     assert (sent_ns[0] == sent_ns[1]).all()
     second = sent_ns[0] // 1_000_000_000
     assert (after[second == 0] == before[second == 0]).all()
-    # The change sets neither seed nor table, so netem's random stream continues, with one draw per packet. For each
-    # probe, a process reads the clock four times. A packet that becomes due while a process reads the clock waits for
-    # up to a microsecond.
+    # The change sets no seed and no table. netem's random stream therefore continues, with one draw per packet. For
+    # each probe, a process reads the clock four times. A packet that becomes due while a process reads the clock waits
+    # for up to a microsecond.
     assert np.abs(after - before - 10e6)[second == 1].max() <= TOLERANCE_NS
     doubled_ns = np.abs(after - 30e6 - 2 * (before - 20e6))[second == 2]
     assert doubled_ns.max() <= 3 * TOLERANCE_NS
@@ -203,7 +203,7 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     exponential = after[second == 3]
     assert exponential.min() == pytest.approx(29e6, abs=1e4)
     assert (exponential - 29e6).std() == pytest.approx(1e6, rel=4 * math.sqrt(2 / 5000))
-    # The values of both tables are in ascending order. Equal random bits therefore give a packet equal ranks in both
-    # draws, up to the steps of tables and clock.
+    # The values of both tables are in ascending order. With equal random bits, a packet therefore has the same rank in
+    # both draws. Ranks differ only by the steps of the tables and of the clock.
     ranks = [np.argsort(np.argsort(draws)) for draws in (exponential, before[second == 3])]
     assert np.corrcoef(*ranks)[0, 1] > 0.9999

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the contents of the built kernel, and other kernels in its place."""
+"""Tests the contents of the built kernel. Also tests runs with other kernels."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def test_the_steps_that_are_expected_are_those_of_a_build(built_kernel):
 
 @pytest.fixture
 def own_binary(built_kernel, tmp_path):
-    """A copy of the default kernel's file, in the role of a user's own kernel."""
+    """A copy of the default kernel's file. The tests treat it as a user's own kernel."""
     path = tmp_path / "my-linux"
     shutil.copy(built_kernel.program, path)
     return path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that Rust reads the files that Python writes for the guest, by section 4 of interfaces.md."""
+"""Tests that Rust can read the files that Python writes for the guest. Section 4 of interfaces.md defines their
+format."""
 
 import json
 import subprocess
@@ -13,7 +14,7 @@ from leowarp.guest import write_input
 from leowarp.scenario.schema import Cures
 from leowarp.timeline.schema import TIMELINE
 
-# This test is marked `guest`, because it needs cargo as tests of the guest do.
+# This test needs cargo, like the tests of the guest, so it is marked `guest`.
 pytestmark = pytest.mark.guest
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -100,7 +100,7 @@ enum { MAKE = NLM_F_CREATE | NLM_F_REPLACE, CHANGE = 0 };
 
 /*
  * The arguments are pairs of an option and its value, and a 0 ends them. The values of RATE_BPS and CAPACITY have 64
- * bits; CAPACITY gets one row, valid from 0 on.
+ * bits; CAPACITY gets one row, which is valid from time 0 on.
  */
 static void leolink(const char *what, int flags, ...)
 {
@@ -136,7 +136,7 @@ static void offer(int packets)
 }
 
 /*
- * Writes the numbers of waiting packets and bytes, of delivered packets, of packets dropped at the queue, and of held
+ * Writes five numbers: waiting packets, waiting bytes, delivered packets, packets dropped at the queue, and held
  * packets.
  */
 static void count(const char *what)

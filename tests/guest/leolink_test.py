@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that leolink carries out each change of a link or refuses it with a message, whether it holds packets or
-not."""
+"""Tests that leolink makes each change of a link, or refuses it with a message. The tests change links with and without
+packets."""
 
 import errno
 
@@ -14,7 +14,8 @@ NEEDS_A_LIMIT = "leolink: packets that overtake need a limit of 1 to 65536 packe
 
 @pytest.fixture(scope="module")
 def said(end_of, tmp_path_factory):
-    """A dict from the name of a step in leolink_init.c to the kernel's answers and counts."""
+    """A dict with an entry for each step in leolink_init.c. The key is the step's name, and the value is the kernel's
+    answers and counts."""
     directory = tmp_path_factory.mktemp("leolink")
     for name in ("in", "out"):
         (directory / name).mkdir()
@@ -28,8 +29,8 @@ def test_packets_that_overtake_need_a_limit(said, change):
 
 
 def test_a_limit_is_obeyed_while_packets_overtake(said):
-    # the five numbers are waiting packets, waiting bytes, delivered, dropped and held packets; one of the ten offered
-    # packets is in transmission
+    # the five numbers are waiting packets, waiting bytes, delivered packets, dropped packets and held packets. One of
+    # the ten offered packets is in transmission
     assert said["overtaking, limit 4"] == [0, ""]
     assert said["10 offered"] == [4, 4 * FRAME_BYTES, 0, 5, 5]
 

@@ -37,7 +37,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# Time in ms over all hops, both for a segment of the handshake and for the answer to the segment.
+# Sum of the times in ms that a segment of the handshake and its answer take over all hops.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 
@@ -57,7 +57,7 @@ class Session:
         self.port = int(self.until(r"127\.0\.0\.1:(\d+) is a SOCKS5 proxy")[1])
 
     def until(self, pattern):
-        """Wait for a pattern in the lines that follow, and return the first match."""
+        """Read the process's next lines until one matches the pattern, and return the match."""
         said = []
         for line in self.process.stderr:
             said.append(line.decode())
@@ -102,7 +102,8 @@ def door():
 
 @pytest.fixture
 def start():
-    """A function that runs a server's function in a thread. An exception in it fails the test."""
+    """A function that runs a server's function in a thread. If the server's function raises an exception, the test
+    fails."""
     threads, failures = [], []
 
     def started(work):
@@ -183,7 +184,7 @@ def test_a_reset_crosses_the_path(spawn, tmp_path, door, start):
 
 
 def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, start):
-    total_bytes = 40 << 20  # 40 MiB take 3.4 s at the path's rate, and do not fit into all buffers together
+    total_bytes = 40 << 20  # 40 MiB take 3.4 s at the path's rate, and are more than all buffers can hold together
     session = Session(spawn, tmp_path)
     sent_bytes = 0
     door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
@@ -218,7 +219,7 @@ def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, sta
 
             start(echo)
             with session.connected(other.getsockname()[1]) as clock:
-                # In this loop, 8 virtual seconds pass, more than twice the time that the exchange needs.
+                # This loop lasts for 8 virtual seconds. The exchange needs less than half of this time.
                 for _ in range(200):
                     clock.sendall(b"x")
                     assert clock.recv(1) == b"x"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the arithmetic of the guest's loss detection (guest/tcp/loss_arithmetic.h), compiled for the host, against the
-formulas."""
+"""Tests the arithmetic of the guest's loss detection against the formulas. The code (guest/tcp/loss_arithmetic.h) is
+compiled for the host."""
 
 import ctypes
 import math
@@ -49,8 +49,8 @@ def test_one_loss_is_found_after_a_window_of_duplicate_acks(kernel, careful, win
         pipe = sent - sacked
         new = kernel.careful_pkts(window, pipe, sent - window) if careful else window - pipe
         sent += new
-    # The exact result is window - 1, by the paper's continuous form 2/3 (W + k/2) = k, or (W + k)/2 = k; with whole
-    # packets, it differs by one or two
+    # By the paper's continuous form, the exact result is window - 1: 2/3 (W + k/2) = k, or (W + k)/2 = k. With whole
+    # packets, the result differs by one or two
     assert window - 2 <= sacked <= window
 
 

@@ -27,7 +27,8 @@ AT_NS = 4 * S
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
-    """Make a transfer over slow ground links, so that some 60 packets wait at Madrid when its route changes."""
+    """Make a transfer over slow ground links. The links are so slow that about 60 packets wait at Madrid when Madrid's
+    route changes."""
     keys: dict[str, Any] = {
         "run.duration": "6 s", "run.start": "43 s", "routing.interval": "4 s", "routing.link_interval": "4 s",
         "ground.rate": "10 Mbit/s", "ground.queue": "200 pkts", "observe.packets": "all", "observe.sockets": "10 ms",
@@ -93,7 +94,7 @@ def test_what_is_late_is_sent_again_or_not(tmp_path, profile):
 def test_door_keeps_the_window_that_the_kernel_reduces(tmp_path, control):
     least = {}
     for detection in ("kernel", "door"):
-        # The kernel undoes the reduction when DSACKs have reported all retransmissions.
+        # The kernel undoes the window reduction after DSACKs have reported all retransmissions.
         run = overtaken(tmp_path, detection, "classic", control, **{"tcp.dsack": True})
         cwnd_pkts = run.sockets().set_index("t_ns").cwnd_pkts
         before = cwnd_pkts[cwnd_pkts.index <= AT_NS].iloc[-1]
@@ -160,7 +161,7 @@ def test_rack_of_the_drafts_sends_again_at_the_first_sack_of_what_left_a_millise
     assert later.sent_ns >= again.sent_ns + RTT_NS // 4 - PACE_NS
 
 
-# This program writes one segment for each loss, whatever has been acknowledged.
+# This program writes one segment per interval, regardless of acknowledgements.
 WRITER = """
 import socket, sys, time
 
@@ -256,7 +257,7 @@ def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
 def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost(tmp_path, detection, found):
     sent = some_late(tmp_path, detection, LATE_NS, LONG_NS, "classic", loss="1 %")
     again = sent[sent.is_spurious.fillna(False)].seq
-    # If fewer than three later packets arrive before a packet, it is not declared lost by count
+    # If fewer than three later packets arrive before a late packet, the late packet is not declared lost by count
     by_time = sent.is_late & (sent.extent_pkts < 3) & sent.seq.isin(again)
     assert (by_time.sum() >= 5) == found
     assert by_time.any() == found
@@ -294,7 +295,8 @@ def test_a_burst_of_losses_is_repaired_under_each_congestion_control(tmp_path, d
     assert row["completion_ns"] is not None
 
 
-# The program on B sends a notice (design/cures.md) to A: packets to B may arrive out of order for 300 ms.
+# The program on B sends a notice (design/cures.md) to A. The notice says that packets to B may arrive out of order for
+# 300 ms.
 NOTICE = """
 import socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -325,7 +327,7 @@ def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path,
     # The notice needs 40 ms to reach A.
     until_ns = 1900 * MS + 40 * MS + 300 * MS
     if not held:
-        # with RACK, the packet is retransmitted after a round trip and a quarter
+        # with RACK, the packet is retransmitted after 1.25 round trips
         assert again.sent_ns <= 2000 * MS + 1.25 * RTT_NS + PACE_NS
     elif profile == "linux":
         assert until_ns <= again.sent_ns <= until_ns + 3 * MS

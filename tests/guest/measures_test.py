@@ -17,8 +17,8 @@ MS = 10**6
 DELAY_NS = 10 * MS
 RATE_BPS = 20_000_000
 HEADERS_BYTES = 14 + 52
-"""The length of the headers in bytes: Ethernet (14), which counts towards a link's rate, IPv4 (20), TCP (20), and TCP's
-timestamps (12)."""
+"""The length of all headers in bytes: Ethernet (14), IPv4 (20), TCP (20), and TCP's timestamps (12). The Ethernet
+header counts towards a link's rate."""
 SYN_BYTES = 14 + 60
 MSS_BYTES = 1448
 
@@ -60,8 +60,8 @@ def sending_ns(*lengths_bytes: int) -> float:
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Return the lengths of the packets with an answer, which consists of a header and a body. The answer must fit into
-    the first window."""
+    """Return the lengths of an answer's packets. The answer consists of a header and a body of `length` bytes. The
+    answer must fit into the first window."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
@@ -72,7 +72,7 @@ def request_bytes(path: str) -> int:
 
 
 PACKET_NS = sending_ns(1514)
-"""Sending times may differ by this time, because the kernel decides when it sends pure acknowledgements. The
+"""The tolerance of sending times. It is needed because the kernel decides when it sends pure acknowledgements. The
 acknowledgements of one round trip need less sending time than a packet."""
 
 
@@ -94,8 +94,8 @@ def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_pat
     flow = run.summary["flows"][0]
     assert (flow["transactions"], flow["transactions_failed"], flow["connections"]) == (3, 0, 1)
     assert flow["first_byte_p50_ns"] == int((rows["first_byte_ns"] - rows["start_ns"]).median())
-    # Programs and packets have times of the same clock; the compared time is that of the first byte at the receiver's
-    # host.
+    # The times of programs and of packets come from the same clock. The compared time is that of the first byte at the
+    # receiver's host.
     connection = run.flows().iloc[1]
     assert 0 < rows["first_byte_ns"][0] - connection["first_byte_ns"] < 10_000
 
@@ -124,9 +124,9 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     # epoll can wait only for whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits on the open
-    # connection for the answer to an earlier request. This wait is as long as a handshake. The last three objects wait
-    # for two answers instead of one.
+    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits for the
+    # answer to an earlier request on the open connection. This wait is as long as a handshake. The last three objects
+    # wait for two answers instead of one.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
@@ -141,8 +141,8 @@ def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_pat
     rows = run.measures(flow=0, kind="object").set_index("name")
     assert (len(rows), run.summary["flows"][0]["connections"]) == (21, 1)
     others = rows.drop("/")
-    # All requests together take one round trip, plus the transmission of twenty answers. Each answer has 600 bytes, and
-    # 34 bytes of two frames and the status.
+    # All requests together take one round trip, plus the transmission of twenty answers. Each answer has 634 bytes: 600
+    # bytes of content, and 34 bytes for two frames and the status.
     assert (others["request_ns"] - rows["end_ns"]["/"]).max() < MS
     took_ns = others["end_ns"].max() - others["request_ns"].min()
     assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)
@@ -166,8 +166,8 @@ def test_by_http_3_a_page_takes_a_round_trip_for_each_generation_and_one_for_the
     flow = run.summary["flows"][0]
     assert (flow["pages"], flow["page_objects"], flow["connections"]) == (1, 5, 1)
     assert [each["kind"] for each in run.summary["flows"][1:]] == ["udp"]
-    # QUIC's handshake with TLS takes one round trip, the first object takes another, and the other objects take a
-    # third.
+    # QUIC's handshake with TLS takes one round trip, and the first object takes another. The other objects take a third
+    # one.
     assert flow["page_load_p50_ns"] == pytest.approx(3 * 2 * DELAY_NS, abs=6 * MS)
 
 
@@ -245,8 +245,8 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
         tmp_path / "above", "serve {port} --ladder 25000 --segment 1 --media 8", "video {server} {port} --rule fixed:0"
     )
     flow = above.summary["flows"][0]
-    # From the second segment on, each segment takes 1.307 s and plays for one second, and its request takes a round
-    # trip.
+    # From the second segment on, a segment plays for one second. Its request takes a round trip, and its transfer takes
+    # 1.307 s.
     segment_ns = sending_ns(25_000_000 // 8 * (HEADERS_BYTES - 14 + MSS_BYTES) // MSS_BYTES)
     assert flow["stalls"] == 7
     assert len(above.figure("playback").axes) == 2

@@ -36,7 +36,7 @@ packet_rate = "2000 pkts/s"
 
 
 def probed(folder, keys, overrides=()):
-    """Return the echoes of a probe stream, its plan, and the run."""
+    """Make a run with a stream of probes. Return the echoes, the plan, and the run."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "mobile.toml"
     path.write_text(SCENARIO.format(keys=keys))
@@ -61,7 +61,7 @@ def test_delays_and_losses_of_a_stream_are_those_that_the_channel_computed(both,
     row = np.searchsorted(rows.t_ns, begun_ns, side="right") - 1
     due_ns = begun_ns + TRANSMISSION_NS + rows.delay_ns[row]
     if resequencing:
-        # A lost packet delays the packets behind it as well, until the link gives it up.
+        # A lost packet also delays the packets behind it, until the link stops waiting for the lost packet.
         due_ns = np.maximum.accumulate(due_ns)
     # A packet in flight at the run's end has neither arrived nor been lost.
     known = due_ns < 20 * SECOND_NS

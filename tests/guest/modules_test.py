@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """Run a plan whose fault only the guest can find. Without the guest, the fault is invisible, because the kernel
-    cannot be inspected or only the module can parse the parameter.
+    """Run a plan whose fault only the guest can find. leowarp cannot find the fault before the guest runs: it cannot
+    inspect the kernel, or only the module can parse the parameter.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
@@ -132,7 +132,7 @@ MODULE_LICENSE("GPL");
 
 @pytest.fixture
 def own(tmp_path):
-    """A function that makes a run with a user's module, whose congestion control is called `mine`."""
+    """A function that makes a run with a user's module. The module contains the congestion control `mine`."""
     (tmp_path / "own.c").write_text(OWN)
 
     def make(congestion_control: str, parameters: str = "", run=run) -> str:

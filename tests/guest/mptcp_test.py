@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests Multipath TCP over two stations. Each subflow matches a closed form, the connection has one goodput, and every
-packet has a flow."""
+"""Tests Multipath TCP over two stations. The values of each subflow match a closed form. The connection has one
+goodput. Every packet belongs to a flow."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def run_of(folder: Path, flows: list[dict], changes: dict | None = None, name: s
 
 @pytest.fixture(scope="module")
 def both(ipv6_kernel, tmp_path_factory):
-    """A run of 12 s with its captures. A connection over two stations lasts for 10 s, and the second station also sends
-    pings."""
+    """A run of 12 s with its captures. A connection over two stations lasts for 10 s. The second of these stations also
+    sends pings."""
     return run_of(
         tmp_path_factory.mktemp("mptcp") / "run", [BOTH | {"stop": "10 s"}, SECOND, PING], {"observe.pcap": "both"}
     )
@@ -72,11 +72,11 @@ def test_each_subflow_gets_the_rate_of_its_own_bottleneck_and_the_connection_the
 
 def test_round_trips_are_those_of_each_path(both):
     first, second, ping = both.summary["flows"]
-    # The tolerance is the transmission of the first segment and of its acknowledgement on the station's ground link
+    # The tolerance is the transmission time of the first segment and of its ACK on the station's ground link
     for flow, source in ((first, "Madrid"), (second, "Lisbon")):
         least_ns = 2 * path_ns(both, source)
         assert least_ns < flow["rtt_min_ns"] < least_ns + 3_000_000
-    # Packets of the second interface leave over the wire of this interface
+    # The second interface sends its packets over its own wire
     assert 2 * path_ns(both, "Lisbon") < ping["rtt_min_ns"] < 2 * path_ns(both, "Lisbon") + 3_000_000
     assert path_ns(both, "Lisbon") != path_ns(both, "Madrid")
 

@@ -44,7 +44,7 @@ def tables(folder: Path, keys: dict[str, Any]) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def drain(tmp_path_factory):
-    """The files of the trace of a run without cures, by table."""
+    """The trace of a run without cures, as a dict from table name to file content."""
     return tables(tmp_path_factory.mktemp("drain") / "run", {})
 
 
@@ -73,7 +73,7 @@ def test_without_a_change_a_cure_leaves_the_bytes_of_drain(drain, tmp_path, name
         assert orders[list(IDLE)].fillna(0).to_numpy().sum() == 0
 
 
-# loss_detection_test.py shows that no method of loss detection changes a packet if none is lost or late.
+# loss_detection_test.py shows that methods of loss detection change packets only if a packet is lost or late.
 @pytest.mark.parametrize("detection", ["door", "notified"])
 def test_without_a_change_nor_a_loss_a_way_to_find_losses_leaves_the_bytes_of_drain(drain, tmp_path, detection):
     assert tables(tmp_path / "run", {"tcp.loss_detection": detection}) == drain

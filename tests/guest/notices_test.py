@@ -24,7 +24,7 @@ from support.route_changes import (
 
 pytestmark = pytest.mark.guest
 
-# Length of a notice: IPv4, 40 bytes of ICMP (design/cures.md, "Notice"), and the Ethernet header.
+# Length of a notice: the headers of Ethernet and IPv4, and 40 bytes of ICMP (design/cures.md, "Notice").
 FRAME_BYTES = 60 + 14
 
 
@@ -141,8 +141,8 @@ def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until
     [same] = in_time[in_time.told_host == "host:Madrid"].itertuples(index=False)
     assert (row.old_delay_ns, row.new_delay_ns) == (same.old_delay_ns, same.new_delay_ns)
     if change is AT_THE_STATION:
-        # 12.5 Mbit/s are offered to a link of 10 Mbit/s, so the queue, and with it the wait, grows by 50 ms during the
-        # lead time
+        # The link of 10 Mbit/s is offered 12.5 Mbit/s. During the lead time, the wait in its queue therefore grows by
+        # 50 ms
         assert row.wait_ns > lead_ns
         assert 40 * MS <= same.wait_ns + lead_ns - row.wait_ns <= 60 * MS
     assert crosscheck(run)["notices"].wrong == []

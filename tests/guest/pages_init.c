@@ -6,7 +6,8 @@
  * The results are written to `end.json`. `there`, `at_edge`, `beside` and `read` have one digit per page of a region: 1
  * if the page exists (mincore).
  * - `there`: a region of 32 pages after a write to its page 9.
- * - `at_edge`: a region of 2 pages that begins one page after a block, after a write to its first page.
+ * - `at_edge`: a region of 2 pages, after a write to its first page. The region begins one page after the beginning of
+ *   a block.
  * - `beside`: the read-only region directly behind `at_edge`.
  * - `read`: a region of which one page was read, and none was written.
  * - `are_zero`: whether all bytes of the first region are 0, except the one that was written.
@@ -25,7 +26,7 @@
 #define PAGE 4096
 #define PAGES 32
 
-/* An address at which blocks of 4 pages and of 32 pages begin */
+/* Returns an address at which both a block of 4 pages and a block of 32 pages begin */
 static char *region(int protection)
 {
 	char *got = mmap(NULL, 2 * PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -37,8 +37,8 @@ def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_
         for name, more in (("copied", seen), ("spared", {}))
     )
     files = {path.stem: path for path in (spared.path / "30-trace").glob("*.parquet")}
-    # The order of rows is not compared: longer frames fill the chunks of packet truth sooner, and bins are written when
-    # chunks arrive.
+    # Bins are written when chunks of packet truth arrive, and longer frames fill these chunks sooner. The order of rows
+    # is therefore not compared.
     order = [(column, "ascending") for column in ("t_ns", "flow", "direction")]
     name = files.pop("bins").name
     bins = [pq.read_table(run.path / "30-trace" / name).sort_by(order) for run in (copied, spared)]

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-# Length on a link of an ICMP echo or UDP packet, without its payload: 8 bytes of header, IP, Ethernet.
+# Length of the headers of an ICMP echo or UDP packet on a link: 8 bytes of ICMP or UDP, then IP, then Ethernet.
 HEADERS_BYTES = 8 + 20 + 14
 TCP_FRAME_BYTES = 1514
 
@@ -111,7 +111,7 @@ destination = "B"
     sockets = run.sockets()
     # the smallest RTT is that of the handshake, whose SYN and SYN-ACK are frames of 74 bytes
     assert sockets.min_rtt_us.min() == pytest.approx((60_000_000 + 6 * 74 * 800) / 1000, abs=2)
-    # data packets have 1514 bytes on the link, and ACKs have 66
+    # on the link, a data packet has 1514 bytes, and an ACK has 66 bytes
     idle_us = (60_000_000 + 3 * (TCP_FRAME_BYTES + 66) * 800) / 1000
     assert sockets.srtt_us.max() > idle_us
     full_us = idle_us + 101 * TCP_FRAME_BYTES * 0.8
@@ -163,7 +163,7 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
     assert len(lost) == 100
     assert lost["sent_ns"].min() == 2_000_000_000
     assert lost["sent_ns"].max() == 2_990_000_000
-    # the channel loses every packet; none is lost because a link is down
+    # the channel causes all losses; a link that is down causes none
     assert (run.drops()["cause"] == "loss").all()
     owd_ns = echoes["received_ns"] - echoes["sent_ns"]
     serialisation_ns = (56 + HEADERS_BYTES) * 800

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `plain` lacks the overrides that only save time. Tests that it gives the same bytes as the default
-kernel."""
+"""The kernel `plain` lacks the overrides that only save time. Tests that runs under `plain` and under the default
+kernel give the same bytes."""
 
 import shutil
 from pathlib import Path

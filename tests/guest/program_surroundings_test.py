@@ -31,8 +31,8 @@ except OSError as error:
 
 
 def stream_of_programs(seed: int, size: int) -> bytes:
-    """Return the first random bytes that programs get. The generator is splitmix64. Its first state is the FNV-1a hash
-    of seed, name and 1."""
+    """Return the first random bytes that programs get. The generator is splitmix64. The generator's first state is the
+    FNV-1a hash of the seed, the stream's name and the number 1."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):
@@ -64,7 +64,7 @@ server.bind(("", int(sys.argv[1])))
 for _ in range(6):
     server.sendto(*server.recvfrom(100))
 """
-# A program that polls for the answer by every non-blocking call except reads.
+# This program polls for the answer. It uses every non-blocking call except reads.
 POLLING = """
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -124,8 +124,8 @@ def test_asking_without_waiting_takes_a_microsecond_until_the_answer_is_there(tm
     output_of("gcc", "-O1", "-o", str(tmp_path / "polling"), str(tmp_path / "polling.c"))
     keys = f"server = {json.dumps(f'{PYTHON} {tmp_path}/echo.py {{port}}')}"
     run = run_of(tmp_path, f"{tmp_path}/polling {{server}} {{port}}", keys)
-    # The frame has 43 bytes and crosses four links in one round trip: 10 ms in each direction, and the transmission at
-    # 20 Mbit/s from A to r0, r1 and B
+    # The frame has 43 bytes. In each direction, the link between r0 and r1 takes 10 ms, and the frame's transmission
+    # time at 20 Mbit/s
     round_trip_us = 20_000 + 2 * 43 * 8 / 20
     # The packet wakes the server, which may have to wait until the poller's time slice of 1 ms ends.
     assert all(-10 < int(polls) - round_trip_us < 1000 for polls in said(run).split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests users' programs in the guest: their output and packets, their ends, and their missing rights."""
+"""Tests users' programs in the guest: their output and packets, how they end, and the rights that they lack."""
 
 import hashlib
 import json
@@ -41,8 +41,8 @@ def test_iperf3_and_the_trace_count_the_same(tmp_path):
     # own data unsent, and does not read all data that arrive.
     assert tcp["sum_received"]["bytes"] < flows[3]["bytes"] - 37 < sent["bytes"]
     assert flows[3]["congestion_control"] == tcp["sender_tcp_congestion"] == "cubic"
-    # iperf3 does not notice losses after the last datagram that arrives. The first and the last datagram that iperf3
-    # sends are not part of its test.
+    # iperf3 does not notice the loss of datagrams after the last one that arrives. The first and the last datagram that
+    # iperf3 sends are not part of its test.
     lost = udp["sum"]["lost_packets"]
     assert lost <= flows[5]["probes_lost_pkts"] == flows[5]["lost_queue_pkts"] <= lost + 2
     assert udp["sum"]["packets"] <= flows[5]["probes_pkts"] <= udp["sum"]["packets"] + 2
@@ -94,8 +94,8 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
     of_program = run.table("flows").to_pandas().iloc[1]
     flow = '[[flows]]\nsource = "A"\ndestination = "B"\nsize = "4 MB"\nstart = "{} ns"\n'
     plain = CHAIN.format(duration="5 s")
-    # A flow of the agent shows how long a handshake takes. Another flow starts such that its handshake ends at the same
-    # time as the program's.
+    # A flow of the agent shows how long a handshake takes. A second flow starts so that its handshake ends together
+    # with the program's handshake.
     start_ns = 500_000_000
     for name in ("first", "own"):
         (tmp_path / "own.toml").write_text(plain + flow.format(start_ns))
@@ -103,7 +103,8 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
         of_agent = own.table("flows").to_pandas().iloc[0]
         start_ns += int(of_program["connect_ns"]) - int(of_agent["connect_ns"])
     assert of_program["bytes"] == of_agent["bytes"] == 4_000_000
-    # The program and the agent may differ by 1 us, because each reading of the clock by the program takes 256 ns
+    # The program takes 256 ns for each reading of the clock. The times of the program and the agent may therefore
+    # differ by 1 us
     for column in ("connect_ns", "first_byte_ns", "rtt_min_ns"):
         assert of_program[column] == pytest.approx(of_agent[column], abs=1000), column
     # Between the first and the last byte, program and agent read at different times, so the ACKs differ; a packet takes
@@ -263,8 +264,8 @@ def test_a_program_that_waits_by_reading_the_clock_or_by_yielding_sees_what_it_w
     (tmp_path / "waits.c").write_text(WAITS)
     output_of("gcc", "-O1", "-pthread", "-o", str(tmp_path / "waits"), str(tmp_path / "waits.c"))
     clock_ns, yield_ns, both_ns = map(int, said(run_of(tmp_path, f"{tmp_path}/waits")).split())
-    # The program first waits until 1 ms is over, and then twice until another thread has slept for 2 ms. Each wait ends
-    # at most one tick of 4 ms late.
+    # The program waits three times. The first wait lasts until 1 ms is over, the other two until another thread has
+    # slept for 2 ms. Each wait ends at most one tick of 4 ms late.
     assert 1_000_000 <= clock_ns < 1_100_000
     assert 2_000_000 <= yield_ns < 6_000_000
     assert 2_000_000 <= both_ns < 50_000_000

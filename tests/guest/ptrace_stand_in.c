@@ -3,7 +3,7 @@
  * A stand-in for the host's kernel, called as `ptrace_stand_in BYTES CASE` and compiled together with
  * guest/host/registers.c and shortcut.c.
  *
- * The stand-in answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
+ * The stand-in answers requests for NT_X86_XSTATE as Linux does if the XSAVE area has BYTES bytes (ptrace_regset() in
  * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c). It counts these requests. Exit status 0 means
  * that the case passes. If the case fails, the last line of the output names the failed condition.
  */
@@ -204,7 +204,7 @@ static void answers(unsigned char *buffer, long result)
 	check(guest_sets(buffer) == 0, "setting the registers");
 }
 
-/* A process with one thread makes successive system calls: only the result has to be written */
+/* If a process with one thread makes successive system calls, only the result has to be written */
 static void system_calls(void)
 {
 	static unsigned char buffer[GUEST_BYTES];
@@ -220,8 +220,8 @@ static void system_calls(void)
 }
 
 /*
- * All registers must be written if the result would make the host restart the system call, or if anything else has
- * changed
+ * All registers must be written in two cases: the result would make the host restart the system call, or anything else
+ * has changed
  */
 static void restarts(void)
 {
@@ -244,8 +244,8 @@ static void restarts(void)
 }
 
 /*
- * Postponed registers must be read before the process or one of its other threads changes them, and before the kernel
- * uses them
+ * The reading of registers may be postponed. The reading must end before the process or one of its other threads
+ * changes the registers, or the kernel uses them
  */
 static void owed(void)
 {
@@ -274,7 +274,7 @@ static void owed(void)
 			leowarp_pay_owed(buffer);
 		check(!memcmp(buffer, before, seen), "it is not there when it is needed");
 	}
-	/* System calls in which the kernel uses the buffer, and a stop for another reason */
+	/* The cases are system calls in which the kernel uses the buffer, and a stop for another reason */
 	for (size_t i = 0; i < sizeof(at_once) / sizeof(*at_once); i++) {
 		runs_until(at_once[i], 30 + i);
 		check(guest_gets(buffer) == 0 && !memcmp(buffer, registers, seen), "it was put off");
@@ -282,7 +282,7 @@ static void owed(void)
 	/* If the kernel has written registers itself, they must reach the process */
 	buffer[0] ^= 255;
 	check(guest_sets(buffer) == 0 && registers[0] == buffer[0], "what sigreturn wrote does not arrive");
-	/* Memory that no longer belongs to a task must not be written */
+	/* If memory no longer belongs to a task, nothing must be written to it */
 	runs_until(SYS_read, 50);
 	check(guest_gets(task.buffer) == 0, "reading the registers");
 	leowarp_forget_owed(&task, sizeof(task));

@@ -12,14 +12,15 @@ import pytest
 HERE = Path(__file__).parent
 HOST = HERE.parents[1] / "guest" / "host"
 SOURCES = [HERE / "ptrace_stand_in.c", HOST / "registers.c", HOST / "shortcut.c"]
-# Sizes of: SSE alone; AVX; AVX-512 and PKRU in AMD's layout; the same in Intel's layout, which Linux 6.12 uses; one
-# word more; AMX (measured on a Xeon with amx_tile)
+# The sizes belong to: SSE alone; AVX; AVX-512 and PKRU in AMD's layout; AVX-512 and PKRU in Intel's layout, which Linux
+# 6.12 uses; one word more than the previous size; AMX (measured on a Xeon with amx_tile)
 AREAS_BYTES = [576, 832, 2440, 2696, 2704, 11008]
 
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory):
-    """A function that runs the stand-in with a size and a case, and returns exit status, output and errors."""
+    """A function that runs the stand-in program. Its arguments are the size of an XSAVE area in bytes, and a case. It
+    returns exit status, output and errors."""
     program = tmp_path_factory.mktemp("ptrace") / "stand_in"
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover"]
     subprocess.run(["gcc", *flags, "-o", program, *SOURCES], check=True)

@@ -2,7 +2,7 @@
 """Tests the reasons for which a cure does nothing at a route change. Each reason occurs in a run, and is recorded.
 
 In an unmodified constellation, only one of the reasons occurs: the paths meet behind a link without delay and rate. To
-cause the others, the test changes a route or a link in the timeline.
+cause the other reasons, the tests change a route or a link in the timeline.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def changed(monkeypatch):
             table = original(*given)
             rows = table.to_pylist()
             added = event(rows)
-            # within an instant, links go down last, and routes change before paths
+            # within an instant, routes change first, then paths, and links go down last
             place = max(
                 at
                 for at, row in enumerate(rows)
@@ -89,7 +89,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
     if cure == "duplicate":
         row = at_madrid(run, run.switches())
         assert (pd.isna(row.copied_pkts), pd.isna(row.copied_bytes)) == (True, True)
-        # the satellite that sends packets back changes its own route as well, and can send copies over its old link
+        # the satellite that sends packets back also changes its own route. It can send copies over its old link
         assert run.orders().eliminated_pkts.sum() == run.switches().copied_pkts.sum()
         assert (run.switches().copied_pkts.sum() > 0) == (name == "back")
     else:

@@ -4,10 +4,10 @@
  * processes and threads, and the values in their registers must stay the same. The tests compile this file: gcc -O1
  * -static.
  *
- * A token passes through a ring of pipes between four processes, the last of which has three further threads. Each
- * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While a member waits
- * for the token, all other members run with other register values. In each round, the first member sends a signal to
- * the others while they wait for the token. The handler of this signal overwrites the registers.
+ * A token passes through a ring of pipes between four processes. The last process has three further threads. Each
+ * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While one member
+ * waits for the token, all others run with different values in their registers. In each round, the first member sends a
+ * signal to the others while they wait for the token. The handler of this signal overwrites the registers.
  */
 #include <fcntl.h>
 #include <pthread.h>

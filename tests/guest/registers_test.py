@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that vector registers keep their values at switches between processes and threads, and at signals, with this
-host's XSAVE area.
+"""Tests that vector registers keep their values at signals, and when another process or thread runs. The XSAVE area is
+that of this host.
 
 `ptrace_test.py` covers XSAVE areas of other sizes.
 """

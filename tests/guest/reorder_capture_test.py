@@ -42,7 +42,8 @@ UDP = 'kind = "udp"\npackets = 3000\npacket_rate = "8000 pkts/s"\npayload = "100
 @pytest.mark.parametrize(
     ("flow", "profile", "source"),
     [
-        # Retransmissions are recognised by timestamps; in the profile without timestamps, by IPv4's identification.
+        # Retransmissions are recognised by timestamps. In the profile without timestamps, they are recognised by IPv4's
+        # identification.
         (TCP, "linux", Source()),
         (TCP, "classic", Source()),
         (PING, "linux", Source()),
@@ -71,6 +72,6 @@ def test_the_receivers_capture_tells_what_the_guest_saw_at_both_ends(tmp_path, f
         "density_pkts": found.density.counted_pkts,
         "runs": found.runs.runs,
     }.items() <= truth.items()
-    # Neither the run nor the measurement of its capture sets a threshold, so both use the default threshold.
+    # Neither the run nor the measurement of its capture sets a threshold. Each uses the default.
     assert run_scalars(found.to_dict()).items() <= run.summary["flows"][0].items()
     assert measured.counts["undecided_pkts"] == 0

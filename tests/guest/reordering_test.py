@@ -96,18 +96,19 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # the extent of the i-th late packet is the number of packets in the other block, plus the number of late packets
     # before it
     assert bars(densities, EXTENT) == dict.fromkeys(range(new, new + old), 1)
-    # 50 arrivals fill the buffer; the first late packet finds it full, and it is empty only after the last late packet
+    # 50 arrivals fill the buffer. The buffer is full when the first late packet arrives, and empty only after the last
+    # late packet
     assert bars(densities, RBD) == {0: 21, **dict.fromkeys(range(1, new), 1), new: old}
     assert (whole.discontinuities, whole.runs, whole.byte_offset_max_bytes) == (1, old, 56 * new)
-    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer, so it is 60 ms late. Each next
-    # packet is 1 ms later than the packet before it
+    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer, so it is 60 ms late. Each
+    # following packet is 1 ms later than the packet before it
     assert whole.late_time_max_ns == pytest.approx((60 + old - 1) * MS, abs=2000)
     assert tables["echoes"].to_pandas()["received_ns"].notna().all()
 
 
 def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts: int) -> reordering.Reordering:
-    """Compute the metrics from the stored packets. Only first transmissions with payload that were sent in [from, to)
-    count."""
+    """Compute the metrics from the stored packets. A packet counts if it is a first transmission, has payload, and was
+    sent from `from_ns` to before `to_ns`."""
     mine = packets[(packets.sent_ns >= from_ns) & (packets.sent_ns < to_ns)].reset_index(drop=True)
     arrived = mine[mine.received_ns.notna()].sort_values("received_ns", kind="stable")
     times_ns, lengths = (arrived[name].to_numpy("int64") for name in ("received_ns", "len_bytes"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a trace is replayed exactly. Probes must have the trace's delays, and packets must get the trace's
-capacity."""
+"""Tests that a trace is replayed exactly. The delays of probes must be those of the trace. The capacity for packets
+must be that of the trace."""
 
 from pathlib import Path
 
@@ -136,8 +136,8 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
 
 
 def test_losses_that_bunch_are_counted_as_the_links_and_hurt_cubic_more_than_bbr(tmp_path):
-    # The loss model of Gilbert and Elliott over a geostationary path: all packets are lost for 16.7 ms at a time, in
-    # 2.56 % of the whole time.
+    # Losses on a geostationary path, by the model of Gilbert and Elliott. All packets are lost for 16.7 ms at a time,
+    # in 2.56 % of the whole time.
     dice = np.random.default_rng(5)
     rows, t_s, gone_s = [], 0.0, 0.0
     while t_s < 60:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that stations number packets and restore their order as a second implementation of RFC 9550's algorithms
-does."""
+"""Tests that stations number packets and restore their order. A second implementation of RFC 9550's algorithms must
+give the same results."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.guest
 def resequenced(
     arrivals: Iterable[tuple[int, int]], delay_ns: int, may_wait: Set[int] | None = None
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """Return the times at which the packets 0, 1, ... are passed on, and the counts. Both are computed from the pairs
-    (arrival, number).
+    """Return the times at which the packets 0, 1, ... are passed on, and the counts. They are computed from the pairs
+    (arrival, number) in `arrivals`.
 
     With the advanced algorithm, a packet waits for earlier packets only if it is on a new path (`may_wait`).
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the memory of a node that only forwards packets, and the directories that its namespace omits
-(guest/netns/routers.c)."""
+"""Tests nodes that only forward packets (guest/netns/routers.c): their memory, and the directories that are missing in
+their namespaces."""
 
 from __future__ import annotations
 

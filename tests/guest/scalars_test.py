@@ -39,13 +39,13 @@ size = "1 MB"
 """A run in which two flows share a link, and one flow completes."""
 
 OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
-"""A run without shares, whose reason is recorded."""
+"""A run without shares. The run records the reason for this."""
 
 HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
 """
-"""The keys of a run whose cures act at the route change at 30 s. The run records their costs."""
+"""The keys of a run whose cures act at the route change at 30 s. The run records the costs of these cures."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
 """The keys of two runs. Their cures cannot be combined with the cures of `HELD`."""

@@ -151,7 +151,8 @@ def test_the_terminal_has_its_size_job_control_and_signals(scenario, spawn):
     # The test itself sends SIGWINCH, because its terminal is not the controlling terminal of any process.
     screen.process.send_signal(signal.SIGWINCH)
     screen.type(b"sh -c 'echo ready; read x; echo got $x; kill -TSTP $$; echo back; read y; echo got $y'\r")
-    # If input arrives while bash is still reading its line, the command that bash starts does not get this input.
+    # If input arrives too early, bash is still reading its own line. The command that bash starts then does not get
+    # this input.
     screen.until(b"ready\r\n")
     screen.type(b"one\r")
     screen.until(b"got one\r\n")

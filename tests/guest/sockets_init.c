@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that checks which bytes guest/tcp/payload.c leaves uncopied, and what guest/tcp/sockets.c reports about
+ * An init that checks which bytes guest/tcp/payload.c does not copy, and what guest/tcp/sockets.c reports about
  * sockets. The tests compile this file with gcc -O1 -static. end.json contains one number for each answer.
  */
 #include <arpa/inet.h>
@@ -25,7 +25,7 @@
 #define BYTES 1024
 #define INFO_AT 32
 #define CC_AT 8
-/* The number of bytes that follow, as stated by a read that has slept */
+/* A read that has slept first returns a number of this many bytes: the length of all answers about sockets */
 #define LENGTH_BYTES 8
 
 /* The test names a range in the middle of the memory; the bytes beside this range are copied */

@@ -33,7 +33,7 @@ def test_each_socket_is_told_of_as_getsockopt_does(found):
 
 
 def test_a_read_that_sleeps_ends_when_it_should_and_tells_the_same(found):
-    # A read that sleeps reads the clock once more, which takes 256 ns.
+    # If a read sleeps, the clock is read one more time. This reading takes 256 ns.
     assert 0 <= found["late_ns"] <= 2 * 256
     # The guest of this test has no links.
     assert (found["told_asleep"], found["links_bytes"], found["short_asleep"]) == (2, 0, errno.EINVAL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests a small study of real runs that is killed and continued, and a repetition of one of its runs."""
+"""Tests a small study of real runs. The study is killed and continued. One of its runs is then repeated."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that summaries without runs equal the summaries of complete runs, and that a failed run does not affect the
-others."""
+"""Tests that a summary without a stored run equals the summary of the complete run. Also tests that a failed run does
+not affect the other runs."""
 
 from pathlib import Path
 
@@ -64,8 +64,8 @@ def test_a_summary_alone_and_a_run_directory_have_the_same_numbers(tmp_path):
 
 
 def test_a_run_finds_nothing_of_the_run_before_it(tmp_path):
-    # The first plan has rows of capacity (tables.bin), the second has a module's parameter, and the third has neither
-    # of them
+    # The first plan has rows of capacity (tables.bin), and the second plan has a module's parameter. The third plan has
+    # neither
     path = EXAMPLES / "starlink-new-york-london.toml"
     tables = scenario.resolve(scenario.load(path, {"run.duration": "2 s"}))
     other = plan_of(

@@ -14,16 +14,16 @@ pytestmark = pytest.mark.guest
 
 SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s", "rto_floor": "60 s", "capacity": "60 s"}
 TICK_US = 8_000
-"""The largest error from rounding to the 4 ms ticks of the kernel's clock. SRTT and RTO are both rounded, so it is 8
-ms."""
+"""The largest error from rounding to the 4 ms ticks of the kernel's clock. Both SRTT and RTO are rounded, so the error
+is up to 8 ms."""
 SESSIONS = ("first", "rto_floor", "capacity")
 """The groups that have several SNRs. This test runs only one of these SNRs."""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The rows and traces of each group. The groups are shortened runs of NewReno at 10 dB, and of its window without
-    loss."""
+    """The rows and traces of each group. The runs of the groups are shortened. They are NewReno runs at 10 dB, and runs
+    that show NewReno's window without loss."""
     folder = tmp_path_factory.mktemp("tauran2018")
     found = {}
     for part in runs.parts():
@@ -100,7 +100,7 @@ def test_retransmissions_that_take_capacity_change_nothing_of_what_the_channel_l
     sessions = results.sessions(made["capacity"][0])
     assert len(sessions) == 4
     assert (sessions["lost_ratio"] < 0.2).all()
-    # The goodput is far below the capacity that losses leave, which is at least a fifth of 40 Mbit/s
+    # Losses leave a capacity of at least a fifth of 40 Mbit/s. The goodput is far below this capacity
     assert (sessions["goodput_bps"] < 8e6).all()
 
 

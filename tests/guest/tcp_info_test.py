@@ -21,7 +21,7 @@ BIT_FIELDS = {"tcpi_wscales", "tcpi_flags"}
 
 
 def struct_in_rust(name: str) -> type[ctypes.Structure]:
-    """Return a struct of the agent, as a C compiler would place its fields."""
+    """Return a struct of the agent. Its fields are placed as by a C compiler."""
     body = re.search(rf"pub struct {name} {{\n(.*?)^}}", SOURCE.read_text(), re.DOTALL | re.MULTILINE).group(1)
     fields = [(field, TYPES[kind]) for field, kind in re.findall(r"^    pub (\w+): (u\d+),$", body, re.MULTILINE)]
     return type(name, (ctypes.Structure,), {"_fields_": fields})

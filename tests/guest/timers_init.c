@@ -2,7 +2,7 @@
 /*
  * An init that waits several times for a datagram, which never comes. The timeout (SO_RCVTIMEO) uses the kernel's timer
  * wheel and starts in the middle of a tick. The tests compile this file: gcc -O1 -static. For each wait, end.json
- * contains the tick in which it began, and its length.
+ * contains the tick in which the wait began, and the length of the wait.
  */
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that reordering of the study's probe in the guest agrees with closed forms and with its packets."""
+"""Tests the reordering of the study's probe in the guest. It must agree with closed forms and with the probe's
+packets."""
 
 import pytest
 
@@ -15,7 +16,8 @@ pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
 """With this number of packets, the standard error of MD is 0.5 %. With this number and the exponential distribution, MD
-at 0.6 ms is 2.5 % below the closed form. This distribution needs as many packets as the study's probe sends."""
+at 0.6 ms is 2.5 % below the closed form. Runs with the exponential distribution therefore send as many packets as the
+study's probe."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 

@@ -76,5 +76,5 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
         sent = data[data["flow"].isin([flow["flow"] for flow in mine])]
         assert row.retransmissions_pkts == sent["is_retransmission"].sum()
         assert row.lost_pkts >= sent["drop_cause"].notna().sum()
-        # Over its lifetime, the goodput of a pair does not exceed the rate of a single link.
+        # Over the lifetime of a pair, its goodput does not exceed the rate of a single link.
         assert row.goodput_mean_bps * (1448 + LEAST_HEADERS_BYTES) / 1448 < run.plan.ground.rate_bps

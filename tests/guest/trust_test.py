@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that `verify` accepts a run with the user's own module, and requires --trust for a stranger's module."""
+"""Tests that `verify` accepts a run with the user's own module. If the module is from someone else, `verify` requires
+--trust."""
 
 import os
 import shutil

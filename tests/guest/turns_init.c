@@ -3,7 +3,7 @@
  * An init with child processes whose threads read each other's entries in /proc. The last thread of a child wakes the
  * init and frees the entries of the child's threads in /proc. The init frees the same entries in /proc, so it has to
  * wait for the thread (release_task, shrink_dcache_parent). After the children have ended, the init makes two long
- * writes. The tests compile this file. end.json contains the times that the two long writes take.
+ * writes. The tests compile this file. end.json contains the durations of the two long writes.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

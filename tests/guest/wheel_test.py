@@ -66,10 +66,10 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 
 
 def ordinary_user(python: Path, libraries: str) -> list[str]:
-    """Return the words that start a command without privileges.
+    """Return the words to put before a command, so that the command runs without privileges.
 
-    Under root, the command runs as the user `nobody`. `nobody` may lack access to a directory above Python or its
-    libraries, such as /root. The command then runs as root without capabilities.
+    If root runs the test, the command runs as the user `nobody`. `nobody` may lack access to a directory above Python
+    or its libraries, such as /root. The command then runs as root without capabilities.
     """
     if os.geteuid() != 0:
         return []

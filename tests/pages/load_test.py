@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the page of `leowarp view` shows the load of all links on the globe, in a table and in its address."""
+"""Tests that the page of `leowarp view` shows the load of all links on the globe and in a table. The page's address
+must say which load is shown."""
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_a_page_of_many_flows_begins_with_the_load(browser, synthetic, tmp_path)
     page = view.write_view([synthetic(f'{PLAN_TOML}stop = "1 s"\n{8 * flow}')], tmp_path / "many.html")
     tab = browser.open(f"{page.as_uri()}#t=20")
     assert state(tab)["load"] == "busy"
-    # of the flows with the longest lifetime, flow 1 is the first
+    # several flows have the longest lifetime, and flow 1 is the first of them
     assert state(tab)["flow"] == 1
     fragment = tab.run("leowarp.setLoad(null), leowarp.drawNow(), leowarp.writeHash(true), location.hash")
     assert state(browser.open(page.as_uri() + fragment))["load"] is None

@@ -185,8 +185,8 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
     tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
-    # Drawing makes the page's span begin at the instant that the page shows. On a busy machine, the browser may not
-    # have drawn a frame by itself when the script continues.
+    # When the page is drawn, its time span is set to begin at the instant that the page shows. On a busy machine, the
+    # browser may not have drawn a frame by itself when the script continues.
     tab.run("leowarp.drawNow(), leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)
@@ -247,7 +247,8 @@ def test_a_notebook_shows_the_page_in_a_frame(browser, run_dir, tmp_path):
 
 def test_names_of_a_plan_are_no_markup(browser, synthetic, tmp_path):
     hostile = "</script><img src=x onerror=window.hacked=1><b>"
-    # In this run, names of stations contain no ">", so a ">" would be part of the text after the name.
+    # A station name must not contain ">". The tag in `name` could therefore be closed only by a ">" in the text after
+    # the name.
     name = '<img src=x onerror=window.hacked=1 a="&quot;'
     station = f'[[stations]]\nname = \'{name}\'\nlatitude = "10 deg"\nlongitude = "60 deg"\n'
     flow = f'[[flows]]\nsource = \'{name}\'\ndestination = "Tokyo"\nkind = "ping"\n'

@@ -13,8 +13,8 @@ import pytest
 
 @contextmanager
 def modules_beside(directory: Path, names: Sequence[str]) -> Iterator[dict[str, ModuleType]]:
-    """Import the modules with these names from `directory`. The context removes them from sys.modules at its end,
-    because another directory may have modules with the same names."""
+    """Import the modules with these names from `directory`. When the context ends, it removes these modules from
+    sys.modules, because another directory may have modules with the same names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(directory)
         yield {name: importlib.import_module(name) for name in names}

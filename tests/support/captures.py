@@ -34,7 +34,8 @@ def echoes(numbers: Sequence[int], identifier: int = 7) -> list[bytes]:
 
 
 def datagrams(numbers: Sequence[int], layout: str = ">4xI") -> list[bytes]:
-    """Return UDP datagrams, each with its number in the payload. `layout` is the payload's format for `struct`."""
+    """Return UDP datagrams, each with its number in the payload. `layout` is the format of the payload, as for Python's
+    `struct`."""
     payloads = [struct.pack(layout, number) for number in numbers]
     return [ipv4(17, struct.pack(">HHHH", 5000, 6000, 8 + len(payload), 0) + payload) for payload in payloads]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium for tests of pages. Its DevTools protocol over a pipe needs no port and no library.
 
-Chromium reads commands from descriptor 3 and writes answers to descriptor 4 (`--remote-debugging-pipe`). Both are JSON
-objects that end with a zero byte. Without Chromium, tests that need it are skipped (Debian: `apt-get install
-chromium`).
+Chromium reads commands from descriptor 3 and writes answers to descriptor 4 (`--remote-debugging-pipe`). Commands and
+answers are JSON objects that end with a zero byte. Without Chromium, tests that need it are skipped (Debian: `apt-get
+install chromium`).
 """
 
 import base64
@@ -125,7 +125,7 @@ class Tab:
         )
 
     def run(self, expression):
-        """Return the value of a JavaScript expression, or of the promise that it gives."""
+        """Return the value of a JavaScript expression. If this value is a promise, return the promise's value."""
         done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")

@@ -77,8 +77,7 @@ def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
 
 
 def satrec(orbit: Orbit, number: int = 1) -> Satrec:
-    """Return an SGP4 satellite of the package `sgp4`. Its epoch lies before `EPOCH` by the age that the orbit
-    states."""
+    """Return an SGP4 satellite of the package `sgp4`. The satellite's epoch is `orbit.age_d` days before `EPOCH`."""
     axis_m = 6_378_135.0 + orbit.altitude_m
     motion_rad_per_min = 60 * math.sqrt(398_600.8e9 / axis_m**3)
     since = EPOCH - timedelta(days=orbit.age_d) - datetime(1949, 12, 31, tzinfo=UTC)
@@ -92,7 +91,8 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
         )  # fmt: skip
         return made
 
-    # By SGP4's own rates of change, these elements reach the requested plane and position at `EPOCH`.
+    # The elements are computed back by SGP4's own rates of change. At `EPOCH`, they therefore reach the requested plane
+    # and position.
     rates = made(orbit.node_deg, orbit.perigee_deg, orbit.phase_deg - orbit.perigee_deg)
     back_min = orbit.age_d * 1440.0
     node_deg = orbit.node_deg - math.degrees(rates.nodedot) * back_min

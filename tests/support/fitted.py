@@ -49,7 +49,7 @@ def recording(kind: Kind, seed: int) -> Measurement:
 
 
 def truths(kind: Kind) -> dict[str, float]:
-    """Return the value of each key of the profile with which the recording was made."""
+    """Return the true value of each key, from the profile with which the recording was made."""
     plain = {
         "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
         "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,

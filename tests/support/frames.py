@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames with link layers, encapsulations and answers, for captures that tests write."""
+"""Make frames for captures that tests write. There are several link layers and encapsulations, and packets in both
+directions."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def tcp(
     seq: int, len_bytes: int, *, stamp: int | None = None, flags: int = ACK, ip_id: int = 0, is_answer: bool = False,
     ack: int = 1,
 ) -> bytes:  # fmt: skip
-    """Return a TCP segment from a flow's sender, or from its receiver if `is_answer`."""
+    """Return a TCP segment of a flow. If `is_answer`, the flow's receiver sends it, otherwise the flow's sender."""
     ports = (6000, 5000) if is_answer else (5000, 6000)
     options = b"" if stamp is None else struct.pack(">BBBBII", 1, 1, 8, 10, stamp, 0)
     header = struct.pack(">HHIIBBHHH", *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, 65_535, 0, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile for the host the guest's headers that only compute, so that tests can call their functions."""
+"""Compile headers of the guest for the host, so that tests can call their functions. These headers only compute."""
 
 import ctypes
 import subprocess

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follow packets over a timeline without a guest. At each hop, a packet takes the current route and link.
+"""Follow packets over a timeline without a guest. At each hop, a packet uses the current route and the current state of
+the link.
 
 Sending a packet takes no time. A link loses packets whose transmission begins while its loss ratio is 1, and holds
-packets while its capacity is 0. On a link, no packet arrives before an earlier one.
+packets while its capacity is 0. The packets of a link arrive in the order in which they were sent.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: s
     """Send packets from the node `begin` at `start_ns`. Return the times in ns at which they arrive at the last node
     before the host. nan means a lost packet.
 
-    timeline: The timeline. Its routes must depend only on the destination, and not on the source.
+    timeline: The timeline. Its routes must not depend on a packet's source.
     start_ns: The times at which the packets are at `begin`, in order.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()

@@ -113,7 +113,7 @@ class Network:
                     down.remove(link)
             weights = {link: float(draw.random()) for link in sorted(links) if link not in down}
             if copies:
-                # As in a constellation, no path may lead through a station, because that station would number copies a
+                # As in a constellation, no path may lead through a station. Otherwise the station would number copies a
                 # second time
                 weights = {link: weight + FAR * (link[1] >= routers) for link, weight in weights.items()}
             in_use = set()
@@ -152,14 +152,14 @@ def any_network(seed: int) -> Network:
 
 
 def records(image: guest.GuestImage, network: Network, forwarding: str, directory: Path) -> dict[str, bytes]:
-    """Boot a guest for a network, and return the files that the guest writes, by name."""
+    """Boot a guest for a network. Return a dict from the name to the content of each file that the guest writes."""
     plan = network.plan(forwarding)
     out = directory / GUEST / "out"
     try:
         guest.run(image, plan, network.timeline(plan), directory)
     except LeowarpError:
-        # No link counts a packet whose time to live ends. The guest therefore reports the missing packets as an error
-        # in end.json.
+        # If the time to live of a packet ends, no link counts the packet. The guest therefore reports the missing
+        # packets as an error in end.json.
         if not (out / "end.json").exists():
             raise
     return {file.name: file.read_bytes() for file in sorted(out.iterdir())}

@@ -15,9 +15,9 @@ PAGE = (
 
 
 def executed(cells, where):
-    """Let a kernel of this Python run cells in a directory. Return the notebook with the outputs.
+    """Run cells in a directory, with a Jupyter kernel of this Python. Return the notebook with the outputs.
 
-    Without Jupyter's kernel, which only `make site` installs, the test is skipped.
+    If Jupyter's kernel is not installed, the test is skipped. Only `make site` installs this kernel.
     """
     reason = "no Jupyter kernel here: `make site` installs one, which nothing else needs"
     nbclient = pytest.importorskip("nbclient", reason=reason)

@@ -27,7 +27,7 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
-    """Yield each fenced block of these kinds as (name, text). The name is None unless the block is a complete file."""
+    """Yield each fenced block of these kinds as (name, text). If the block is not a complete file, the name is None."""
     for match in _FENCE.finditer(page.read_text(encoding="utf-8")):
         if match["kind"] in kinds:
             yield match["file"], match["text"]
@@ -46,6 +46,6 @@ def typed(page: Path) -> Iterator[str]:
 
 
 def commands(page: Path) -> Iterator[tuple[str, bool]]:
-    """Yield each command `leowarp ...` on a page, and whether it stands within a sentence."""
+    """Yield each command `leowarp ...` on a page, and whether the command is part of a sentence."""
     yield from ((line, False) for line in typed(page) if line.startswith("leowarp "))
     yield from ((match.split(" | ")[0], True) for match in _INLINE.findall(prose(page)))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare screenshots with reviewed screenshots (tests/pages/pictures/).
 
-A screenshot must not depend on the fonts of the machine. Pages use the DejaVu Sans of the locked Matplotlib version,
-and canvases draw no text. The comparison uses means over squares, so that antialiasing has no effect. The squares have
-8 x 8 pixels for text, and 4 x 4 pixels on a canvas, where packets are dots of 3 pixels.
+A screenshot must not depend on the fonts of the machine. The text of pages is in DejaVu Sans, from the locked
+Matplotlib version. Canvases draw no text. The comparison uses means over squares, so that antialiasing has no effect.
+The squares have 8 x 8 pixels for text, and 4 x 4 pixels on a canvas, where packets are dots of 3 pixels.
 """
 
 import base64
@@ -18,7 +18,7 @@ from PIL import Image, ImageChops
 REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
 FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
-"""In width and height, a reviewed screenshot is smaller than the page by this factor."""
+"""A reviewed screenshot has the page's width and height, each divided by this factor."""
 COLOURS = 256
 """The number of colours in a stored screenshot. With the method "maximum coverage", the mean of each 8 x 8 square is
 off by at most 7 of 255. With "median cut", it would be off by up to 46."""
@@ -58,7 +58,7 @@ _PINNED = """(async () => {
 
 
 def pin(tab):
-    """Set one font for the page, and make its canvases draw no text from now on."""
+    """Set one font for the page. From then on, the page's canvases draw no text."""
     faces = [
         [weight, base64.b64encode((_FONTS / name).read_bytes()).decode()]
         for weight, name in (("400", "DejaVuSans.ttf"), ("700", "DejaVuSans-Bold.ttf"))
@@ -81,8 +81,8 @@ def shown(tab, selector=None):
 
 
 def apart(one, other, grain):
-    """Compare two stored screenshots. Return (number of changed squares, number that may change, mask of the changed
-    squares)."""
+    """Compare two stored screenshots. Return the number of changed squares, the number of squares that may change, and
+    a mask of the changed squares."""
     worst = ImageChops.difference(one.reduce(grain.means), other.reduce(grain.means))
     mask = worst.point(lambda value: 255 * (value > APART)).convert("L").point(lambda value: 255 * (value > 0))
     return mask.histogram()[255], max(int(grain.most_ratio * mask.width * mask.height), 1), mask

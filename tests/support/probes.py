@@ -43,8 +43,8 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Return the arrival times of packets of equal length. The link sends one packet after another, at the capacity of
-    the moment."""
+    """Return the arrival times of packets of equal length. The link sends one packet after another, at the capacity
+    that it has at the time."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invented recordings of paths. Every property of a recording is known. The recordings have the same faults as real
-ones.
+recordings.
 
 `recording(seed)` returns a random recording. Most recordings are of a dish that is reconfigured every 15 s or with
 another period, over a bent pipe or laser links. The other recordings have no period. The ranges of all properties
 include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to a fifth of
 the probes lost.
 
-Every dish has at least eight reconfigurations, because a schedule with fewer may occur by chance. If a dish is
-reconfigured less often than every 16 s, it has at least twelve reconfigurations. It has at least twenty
-reconfigurations if probes are half a second apart or more. Each reconfiguration has at least one visible sign.
+Every dish has at least eight reconfigurations, because a schedule with fewer may occur by chance. If the period is
+longer than 16 s, the dish has at least twelve reconfigurations. If probes are at least half a second apart, the dish
+has at least twenty reconfigurations. Each reconfiguration has at least one visible sign.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: 
         noise = noise + scale_ns * dice.uniform(0.2, 1.0) * np.maximum(
             _wander(dice, count, interval_ns / lasting_ns), 0
         )
-    if dice.random() < 0.4:  # packets are sent at multiples of an interval, as by a dish on its uplink
+    if dice.random() < 0.4:  # packets are sent at multiples of an interval, as a dish does on its uplink
         noise = noise + dice.uniform(0, min(_log_uniform(dice, 0.3, 6) * MS, 2 * scale_ns + 0.5 * MS), count)
     return noise
 
@@ -214,7 +214,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
 
 
 def _levels(dice: np.random.Generator, slots: int, step_ns: float, trap: str) -> NDArray[np.float64]:
-    if trap == "alternating":  # the slots use two satellites in turn, so the level itself repeats every second period
+    if trap == "alternating":  # the slots use two satellites in turn, so the same level returns every second period
         return step_ns * (np.arange(slots) % 2) + dice.normal(0, 0.05 * step_ns, slots)
     levels = dice.normal(0, step_ns, slots)
     kept = dice.random(slots) < dice.uniform(0, 0.35)  # slots that use the same satellite as before
@@ -294,8 +294,8 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return a delay level that changes at random times, the instants of a Poisson process. If `lost` is given, a spike
-    and losses come with each change of the level."""
+    """Return a delay level that changes at random times, the instants of a Poisson process. If `lost` is given, each
+    change of the level has a spike and losses."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
     levels = dice.normal(0, step_ns, len(at_ns) + 1)
@@ -357,6 +357,6 @@ def _finished(
         random_loss_ratio=ratio, clock_steps=tuple(steps), duplicates=int((duplicated & kept).sum()),
         pauses=tuple(pauses), outages=tuple(outages),
     )  # fmt: skip
-    # During a pause, sequence numbers do not advance: the probe after it has the next number.
+    # During a pause, sequence numbers do not advance, so the first probe after the pause has the next number.
     sequence = np.arange(int(kept.sum()), dtype=np.int64)
     return Recording(sequence, (t_ns - zero_ns)[kept], rtt_ns[kept], duplicated[kept], truth)

@@ -63,8 +63,8 @@ def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> An
 
 @dataclass(frozen=True)
 class Ways:
-    """The old and the new path of a route change, as lists of nodes. Also the delay of each link, and the rate of
-    ground links."""
+    """The old and the new path of a route change, as lists of nodes. The class also has the delay of each link, and the
+    rate of ground links."""
 
     before: list[str]
     after: list[str]
@@ -113,7 +113,7 @@ class Link:
     def carry(self, offered_ns: int, frame_bytes: int = PAYLOAD_BYTES + HEADERS_BYTES) -> int:
         start_ns = max(offered_ns, self.free_ns)
         self.free_ns = start_ns + self.ways.serialise_ns(self.a, self.b, frame_bytes)
-        # the delay is the one in force when the last bit departs; a change at AT_NS is in force at that instant
+        # the delay is taken at the instant when the last bit departs. A change at AT_NS is in force from AT_NS on
         self.last_ns = max(self.last_ns, self.free_ns + self.ways.delay_ns(self.a, self.b, self.free_ns))
         return self.last_ns
 
@@ -215,7 +215,7 @@ def went_a_new_way(run: Any, change: Change) -> set[int]:
 
 
 def received(run: Any) -> dict[int, int]:
-    """Return the arrival time of each packet that arrived, by its number."""
+    """Return a dict from packet number to arrival time. It lacks the packets that did not arrive."""
     echoes = run.echoes().dropna(subset="received_ns")
     return dict(zip(echoes["index"].tolist(), echoes.received_ns.astype("int64").tolist(), strict=True))
 

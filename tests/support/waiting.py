@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions with which tests wait for an event. The limit of a wait is the processor time of the processes that cause
-the event, not the elapsed time.
+"""Functions with which tests wait for an event. A wait is limited by the processor time of the processes that cause the
+event, not by elapsed time.
 
 Wall-clock time sets no limit, because a slow, busy or paused machine must not make a test fail. `wait_until` gives up
 when the processes that cause the event have ended, or have had much processor time (`leowarp.guest.machine.own_time`).
@@ -12,16 +12,16 @@ import time
 
 from leowarp.guest.machine.own_time import POLL_S, OwnTime, everything
 
-# On a slow machine, importing the package takes 2 CPU s, and booting a guest takes another 2; leowarp itself sleeps
-# only for short times.
+# On a slow machine, importing the package takes 2 CPU s, and booting a guest takes another 2 CPU s. leowarp itself
+# sleeps only for short times.
 OWN_TIME_S = 120.0
 
 
 def wait_until(condition, *by):
     """Wait until `condition()` returns a true value, and return this value.
 
-    by: The ids of the processes that are expected to cause the event. Their child processes count too. Without ids,
-        only the watchdog ends the wait if the event never happens.
+    by: The ids of the processes that are expected to cause the event. Their child processes count too. If no ids are
+        given and the event never happens, the wait lasts until the watchdog ends it.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0
@@ -39,7 +39,7 @@ def wait_until(condition, *by):
 
 
 def wait_until_gone(find):
-    """Wait until `find()` returns no process ids. The processes were killed or are ending."""
+    """Wait until `find()` returns no process ids. The processes must have been killed, or be about to end."""
     own = {}
     while pids := find():
         looks = everything()

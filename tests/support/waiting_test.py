@@ -44,7 +44,7 @@ def test_a_process_that_is_held_is_waited_for(spawn, monkeypatch):
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     polls = iter(range(100))
-    # At least two seconds of wall-clock time have passed, in which the process itself did not run.
+    # For at least two seconds of wall-clock time, the process itself did not run.
     assert wait_until(lambda: next(polls) == 99, process)
 
 
@@ -62,7 +62,7 @@ def test_processes_end_with_all_that_they_have_started():
 @pytest.mark.parametrize(("asleep_s", "cpu_s"), [(0.5, 1e9), (1e9, 0.5)])
 def test_the_watchdog_finds_a_test_that_sleeps_or_computes_for_ever(spawn, monkeypatch, asleep_s, cpu_s):
     monkeypatch.setattr(watchdog, "LOOK_S", 0.1)
-    # Without PYTEST_XDIST_WORKER, the process is not taken for one of several test processes.
+    # Without PYTEST_XDIST_WORKER, the process is not regarded as one of several test processes.
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     process = spawn(SLEEPS if cpu_s > asleep_s else BURNS, stdin=subprocess.PIPE)
     found = pytest.raises(pytest.fail.Exception, match=rf"(?s)the test hangs: .*{process.pid}: .*python")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A watchdog for all tests, which fails a test that hangs, but not a slow test.
+"""A watchdog for all tests. It makes a test fail if the test hangs, but not if the test is slow.
 
 No test has a limit of wall-clock time. A thread checks the processes of the tests once per second. A test counts as
 hanging if all its processes have slept for a long time. The processes of other pytest-xdist workers count too, because
@@ -34,7 +34,7 @@ def pytest_runtest_protocol(item):
 
 @contextmanager
 def watched(asleep_s, cpu_s):
-    """Interrupt the main thread with a failure if the code inside this context hangs."""
+    """Interrupt the main thread and make the test fail if the code inside this context hangs."""
     found = []
     over = threading.Event()
 

@@ -77,7 +77,8 @@ def clauses():
 
 @pytest.fixture
 def tree(tmp_path):
-    """A function that makes a project without faults. A call may replace the text `old` by `new` in its files."""
+    """A function that makes a project without faults. A call may replace the text `old` by `new` in the project's
+    files."""
     files = {
         "design/clauses/rfc1.toml": LIST, "crates/one.rs": CODE, "design/clauses/somebody1999.toml": CLAIMS,
         "python/somebody1999/claims_all.py": STUDY, "python/somebody1999/all_test.py": STUDY_TEST,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the Containerfile copies nothing that was built outside of the container, and calls only what exists."""
+"""Tests that the Containerfile copies nothing that was built outside of the container. Also tests that everything
+exists that the Containerfile calls."""
 
 import re
 from pathlib import Path

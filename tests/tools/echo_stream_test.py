@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the sender that the guide on real links contains, but without a link. `leowarp reorder` must read its packets
-and times."""
+"""Tests the sender of the guide on real links. The tests use no link. `leowarp reorder` must read the sender's packets
+and their times."""
 
 import doctest
 import importlib.util
@@ -26,7 +26,7 @@ def test_a_captured_stream_is_measured_in_its_order_of_arrival(tmp_path):
     sent = []
     echo_stream.send_all(sent.append, 100, 1e9, 1472, identifier=7)
     assert {len(ipv4(1, packet)) for packet in sent} == {1500}
-    # If a packet contains its correct checksum, the checksum computed over it is 0.
+    # If a packet contains its correct checksum, the checksum of the whole packet is 0.
     assert {echo_stream.checksum(packet) for packet in sent} == {0}
     # Packet 40 arrives after three packets that were sent later.
     arrived = sent[:40] + sent[41:44] + [sent[40]] + sent[44:]

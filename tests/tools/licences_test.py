@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that tools/licences.py applies the rules of deny.toml for licences and sources as `cargo deny check` does."""
+"""Tests that tools/licences.py applies the rules of deny.toml as `cargo deny check` does. The rules are about licences
+and sources."""
 
 import importlib.util
 import tomllib

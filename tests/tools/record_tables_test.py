@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the agent's definition of the trace's columns (tools/record_tables.py) equals the schema."""
+"""Tests that tools/record_tables.py defines the same columns for the agent as the trace's schema."""
 
 import importlib.util
 import subprocess

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests in an invented repository that a release is built only from an unchanged commit with the version's tag."""
+"""Tests the building of a release in an invented repository. The commit must be unchanged and have the version's
+tag."""
 
 import hashlib
 import importlib.util

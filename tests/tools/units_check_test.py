@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that tools/units_check.py finds wrong factors from the names and texts beside them, and reports nothing for
-names without a unit."""
+"""Tests that tools/units_check.py finds a wrong factor from the names and texts beside the factor. For names without a
+unit, it must report nothing."""
 
 import importlib.util
 import sys
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def units():
     spec = importlib.util.spec_from_file_location("units_check", ROOT / "tools" / "units_check.py")
     module = importlib.util.module_from_spec(spec)
-    # Creating the module's dataclass requires that sys.modules contains the module.
+    # The module's dataclass can be created only if sys.modules contains the module.
     sys.modules["units_check"] = module
     spec.loader.exec_module(module)
     return module

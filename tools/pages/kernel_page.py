@@ -102,7 +102,7 @@ def page() -> str:
 
 
 def without(at: Path) -> str:
-    """Return a table with the effect of leaving out each override."""
+    """Return a table that shows, for each override, the effect of leaving it out."""
     rows = ["| without | |", "|---|---|"]
     # Overrides with the same effect are in one row.
     effects: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ TABLES = {"docs/guides/your-own-congestion-control.md": without}
 
 
 def with_table(name: str, text: str) -> str:
-    """Return a page of `TABLES` with its table renewed."""
+    """Return the text of a page of `TABLES`, with a new table."""
     found = _TABLE.search(text)
     if found is None:
         raise ValueError(f"{name} has no <!-- overrides --> mark")

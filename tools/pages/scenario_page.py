@@ -113,7 +113,7 @@ def _default(key: str, declared: Key) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape a text for a cell of a Markdown table, in which a bar ends a cell."""
+    """Escape the bars of a text for a Markdown table, because a bar would end the cell."""
     return text.replace("|", "\\|")
 
 
@@ -186,8 +186,8 @@ def _profiles() -> Iterator[str]:
     yield ""
     yield f"| sysctl | {' | '.join(names)} |"
     yield f"|---|{'---|' * len(names)}"
-    # The values come from the functions that make plans, and not only from the tables of profiles, because those
-    # functions also set buffers and ECN.
+    # The functions that make plans also set buffers and ECN. The values therefore come from these functions, and not
+    # only from the tables of profiles.
     profiles = [host_sysctls(schema.Tcp(profile=name)) for name in names]
     for sysctl in profiles[0]:
         yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"

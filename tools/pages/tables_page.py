@@ -52,7 +52,8 @@ def _lines() -> Iterator[str]:
     yield "|---|---|"
     for event, meaning in EVENTS.items():
         yield f"| `{event}` | {_cell(meaning)} |"
-    # The page lists the schemas with which the host checks the guest's records, so page and records cannot differ.
+    # The host checks the guest's records against the schemas that this page lists. Page and records therefore cannot
+    # differ.
     for table in TABLES.values():
         columns = (_of_column(column) for column in (*table.columns, *COMPUTED.get(table.name, ())))
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
@@ -141,7 +142,7 @@ def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterat
 
 
 def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
-    """Yield a section with a table of columns: (name, type, unit, meaning) each."""
+    """Yield a section with a table. Each of `columns` is (name, type, unit, meaning)."""
     yield ""
     yield f"## {name}"
     yield ""

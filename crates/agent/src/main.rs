@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The agent, which is the init process of a guest kernel in virtual time. The agent reads `/host/in`, builds the
-//! network, plays the timeline, runs the flows, records into `/host/out`, and powers off.
+//! The agent is the init process of a guest kernel in virtual time. The agent reads `/host/in`, builds the network,
+//! plays the timeline, runs the flows, records into `/host/out`, and powers off.
 //!
 //! Before working on this crate, read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time.
 //! The clock advances only when no task of the guest can run. Reading the clock costs 256 ns of virtual time. A system

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a capture, from the bytes of the file to the arrivals of one flow and the counts of all flows.
+//! Reads a capture. The input consists of the bytes of the file. The output is the arrivals of one flow and the counts
+//! of all flows.
 
 use crate::arrivals::{Arrivals, SEQ_MAX};
 use crate::error::{Error, Result};
@@ -45,8 +46,8 @@ pub struct Counts {
     pub repeated_pkts: u64,
     /// The segments of the measured flow that retransmitted lost data.
     pub in_need_pkts: u64,
-    /// The segments of the measured flow that filled a hole, without evidence of a retransmission. These undecided
-    /// segments count as first transmissions.
+    /// The undecided segments of the measured flow. They filled a hole, and no evidence shows that they were
+    /// retransmissions. They count as first transmissions.
     pub undecided_pkts: u64,
     /// The approximate number of the measured flow's segments that were acknowledged but not captured.
     pub missed_pkts: u64,
@@ -65,7 +66,8 @@ pub struct Capture {
     flows: Flows,
     counts: Counts,
     skips: Skips,
-    /// The first packet of the measured flow whose number exceeds `SEQ_MAX`: its number, and its offset in the file.
+    /// For the measured flow's first packet with a number above `SEQ_MAX`, this number and the packet's offset in the
+    /// file.
     too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }
@@ -88,8 +90,8 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// Fails if a part violates the format. The error states the packet's number and the byte. `into` still gets the
-    /// arrivals before the invalid part.
+    /// Fails if a part violates the format. The error states the packet's number, and the position in the file in
+    /// bytes. `into` still gets the arrivals before the invalid part.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -160,7 +162,7 @@ impl Capture {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Returns statistics of captured segments that consist of several segments on the wire, for the measured flow.
+    /// For the measured flow, returns statistics of captured segments that consist of several segments on the wire.
     /// None means that there is no evidence of merged segments.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))

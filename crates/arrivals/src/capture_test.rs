@@ -354,7 +354,8 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Asserts that arrivals or error, flows and counts are the same, however the file is split into chunks.
+/// Asserts that the result does not depend on how the file is split into chunks. The result is the arrivals or the
+/// error, the flows, and the counts.
 fn agrees(file: &[u8], cut: usize, settings: Settings) -> std::result::Result<(), TestCaseError> {
     let (one, one_result) = read(file, file.len(), settings);
     let (other, other_result) = read(file, cut, settings);
@@ -400,7 +401,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // The checks below put a correct beginning of a file before the same bytes.
+        // The files below have a correct beginning, and then the same bytes.
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

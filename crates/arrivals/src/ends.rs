@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// The maximum number of entries in `cut`. The limit bounds the memory.
 const CUT_ENDS_MAX: usize = 65_536;
 
-/// The state of one direction between two ends, whatever the encapsulations of its packets.
+/// The state of one direction between two ends. It covers packets with all kinds of encapsulations.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
@@ -25,13 +25,13 @@ pub struct OneWay {
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// The number of packets that were truncated before their sequence number, for each pair of ends. The flow of a
+    /// For each pair of ends, the number of packets that were truncated before their sequence number. The flow of a
     /// truncated packet is unknown.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 
 impl Ends {
-    /// Returns the number of the direction of a packet.
+    /// Returns the number of a packet's direction.
     pub fn of(&mut self, key: &Key) -> usize {
         let next = self.ways.len();
         let way = *self.keys.entry(key.bare()).or_insert(next);
@@ -66,7 +66,7 @@ impl Ends {
         }
     }
 
-    /// Returns how many packets between two ends were truncated, so that they lack the sequence number.
+    /// Returns how many packets between two ends were truncated before their sequence number.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests what a capture shows with acknowledgements and replies: missing segments, where on the path it was taken, and
-//! late echo replies.
+//! Tests what acknowledgements and replies in a capture show: missing segments, the place of the capture, and late echo
+//! replies.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};
@@ -10,7 +10,7 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 const COOKED: u16 = 113;
 
-/// A segment of the flow, or an answer to it, with the time to live of its IP header.
+/// A segment of the flow or an answer to a segment, with the time to live in its IP header.
 #[derive(Debug, Clone, Copy)]
 struct One {
     t_us: u32,
@@ -198,7 +198,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
         }
     }
     // In the next two captures, only the delay of the answers shows where the capture was made. In the first capture,
-    // the delay excludes the receiver. In the second capture, it shows that the place is the receiver.
+    // the delay excludes the receiver. In the second capture, the delay shows that the place is the receiver.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // Both ends are on one machine.
@@ -206,7 +206,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
     for (hops, place) in [((64, 57), Sender), ((52, 128), Receiver), ((60, 119), Middle)] {
         assert_eq!(places(&transfer(20, 20, false, false, hops), Settings::default()), [place]);
     }
-    // The delay of the answers and the time to live contradict each other, so no place remains.
+    // The delay of the answers contradicts the time to live, so no place is possible.
     assert_eq!(places(&transfer(20_000, 100, true, true, (52, 64)), Settings::default()), []);
 }
 
@@ -272,8 +272,8 @@ proptest! {
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 
-    /// Packets may be truncated, duplicated and reordered. In each case, the crate numbers, counts or skips every
-    /// packet, with a reason for each skip. It refuses no capture.
+    /// Packets may be truncated, duplicated and reordered. In each case, every packet is numbered, counted, or skipped
+    /// with a reason. No capture is refused.
     #[test]
     fn every_packet_is_accounted_for(
         order in prop::collection::vec((0u32..40, any::<bool>(), prop::option::of(0usize..140)), 0..60),

@@ -87,7 +87,7 @@ pub enum Number {
     /// A TCP segment without data.
     Bare,
     /// The sequence number of an echo packet in the opposite direction. If requests are measured, the packet is a
-    /// reply. If replies are measured, it is a request.
+    /// reply. If replies are measured, the packet is a request.
     Answer(u16),
 }
 

@@ -17,7 +17,7 @@ const FLOWS_MAX: usize = 65_536;
 /// The maximum number of directions that have packets. A flow has two directions.
 const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
-/// A flow: the packets in one direction that share one sequence of numbers.
+/// A flow consists of the packets in one direction that share one sequence of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// The field that numbers the flow's packets.
@@ -58,8 +58,8 @@ struct Entry {
 pub enum Outcome {
     /// The packet is in a flow, and was counted.
     Counted,
-    /// The packet is not of the measured kind. It is a TCP segment without data, or an ICMP echo message of the kind
-    /// (request or reply) that is not measured.
+    /// The packet is not of the measured kind. It is a TCP segment without data, or an ICMP echo message of the
+    /// unmeasured kind. Either requests or replies are measured.
     Answer,
     /// The packet is in the measured flow, but its number is above the largest possible sequence number.
     TooLarge,
@@ -96,7 +96,7 @@ impl Flows {
     }
 
     /// Returns the measured flow. None means that the flow has not begun, or that no flow was selected although there
-    /// are several.
+    /// are several flows.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }
@@ -106,8 +106,8 @@ impl Flows {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
 
-    /// Counts a packet. `on_arrival(number, t_ns, len_bytes)` is called for each arrival of the measured flow whose
-    /// number has become known.
+    /// Counts a packet. Calls `on_arrival(number, t_ns, len_bytes)` when the number of an arrival of the measured flow
+    /// becomes known.
     pub fn packet(
         &mut self,
         packet: &Numbered,
@@ -158,8 +158,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. The first SYN begins a new flow. A SYN with another sequence number than the last SYN means a
-    /// new connection on the same ports. It begins a new flow.
+    /// Processes a SYN. The first SYN begins a new flow. If a SYN's sequence number differs from the last SYN's, a new
+    /// connection uses the same ports. This SYN also begins a new flow.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {
@@ -169,13 +169,13 @@ impl Flows {
                 }
             }
             self.entries[entry] = Entry { flow: None, begin: Some(begin), way };
-            // Acknowledgements that the other end sent earlier belong to another connection, unless this packet answers
-            // a SYN (so that it is a SYN-ACK).
+            // If this packet is not a SYN-ACK, all earlier acknowledgements of the other end belong to another
+            // connection.
             if packet.ack.is_none() {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // The segment is a retransmission of the SYN, which may contain data like the first SYN.
+            // The segment is a retransmitted SYN. Like the first SYN, it may contain data.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);

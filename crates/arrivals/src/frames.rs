@@ -43,7 +43,7 @@ pub struct Frame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     Frame(Frame<'a>),
-    /// The packet cannot be read, but the packets after it can.
+    /// The packet cannot be read, but the packets after it can be read.
     Unreadable(Reason),
 }
 
@@ -248,8 +248,8 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Parses the packet in a block. If the packet is inconsistent, other blocks are not affected, because the length of
-/// the block itself is correct.
+/// Parses the packet in a block. An inconsistent packet does not affect other blocks, because the length of the block
+/// itself is correct.
 fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
     let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
         return Record::Unreadable(Reason::Record);
@@ -294,7 +294,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
 }
 
 /// Parses the description of an interface. None means that the description is inconsistent. The packets of this
-/// interface cannot be read, but the packets of other interfaces can.
+/// interface cannot be read, but the packets of other interfaces can be read.
 fn interface(body: &Reader) -> Option<Interface> {
     let mut found =
         Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };

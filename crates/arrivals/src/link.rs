@@ -18,7 +18,7 @@ const PPPOE_SESSION: u16 = 0x8864;
 /// The direction in which a packet passed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// This machine received the packet. It was sent to this machine, or to all machines.
+    /// This machine received the packet. The packet was sent to this machine, or to all machines.
     In,
     /// This machine saw a packet between two other machines.
     Past,

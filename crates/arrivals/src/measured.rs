@@ -20,8 +20,8 @@ pub struct Measured {
     protocol: Protocol,
     /// The number of the direction in which the flow's packets are sent.
     way: usize,
-    /// Gives the flow's packets their numbers in the sequence. For TCP, the sequence begins at a number that the SYN,
-    /// the first segment and the other end's acknowledgement determine.
+    /// Gives the flow's packets their numbers in the sequence. For TCP, the first number of the sequence follows from
+    /// the SYN, the first segment and the other end's acknowledgement.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
@@ -35,8 +35,8 @@ fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {
         Some(beyond) => (beyond as u32).min(syn_bytes),
-        // If the capture does not contain the answer to the SYN, the first segment decides: refused data of the SYN are
-        // retransmitted first.
+        // If the answer to the SYN is not captured, the first segment shows whether the SYN's data were refused.
+        // Refused data are retransmitted first.
         None if first_seq.wrapping_sub(seq) as i32 >= syn_bytes as i32 => syn_bytes,
         None => 0,
     };
@@ -79,7 +79,7 @@ impl Measured {
         }
     }
 
-    /// Processes a packet between the flow's ends in either direction. It need not belong to the flow.
+    /// Processes a packet between the flow's ends in either direction. The packet need not belong to the flow.
     pub fn hear(&mut self, packet: &Numbered, way: usize, t_ns: Option<i64>) {
         if self.is_over || (way != self.way && way != reverse(self.way)) {
             return;
@@ -135,7 +135,7 @@ impl Measured {
         }
     }
 
-    /// Returns the captured segments that are several segments in one.
+    /// Returns the captured segments that consist of several segments.
     pub fn merged(&self, ends: &Ends) -> Option<Merged> {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }

@@ -13,7 +13,7 @@ const JUMBO_BYTES: u32 = 9216 - 40;
 const FULL_LEAST_BYTES: u32 = 536;
 const LENGTHS_MAX: usize = 1024;
 
-/// The number of the flow's segments of each length.
+/// For each length, the number of the flow's segments with this length.
 #[derive(Debug, Default)]
 pub struct Lengths {
     counts: BTreeMap<u32, u64>,
@@ -26,8 +26,8 @@ pub struct Merged {
     pub packets: u64,
     /// The length of the longest merged segment.
     pub longest_bytes: u32,
-    /// The length of a full segment on the wire, if known. The lengths of nine of ten longer segments are multiples of
-    /// this length, or it is the maximum that the receiver announced.
+    /// The length of a full segment on the wire, if known. This length divides the lengths of nine of ten longer
+    /// segments, or the receiver announced it as the maximum.
     pub unit_bytes: Option<u32>,
 }
 
@@ -56,8 +56,8 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// Returns the length of a full segment on the wire. The lengths of nine of ten longer segments are multiples of
-    /// this length. It is the shortest such length.
+    /// Returns the length of a full segment on the wire. It is the shortest length that divides the lengths of nine of
+    /// ten longer segments.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
         // If no segment was captured alone, the segment size is the greatest common divisor of the lengths that are too

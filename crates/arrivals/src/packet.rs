@@ -33,8 +33,8 @@ pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     })
 }
 
-/// Returns the reason why a packet ends inside a header. `Cut` means that the capture truncated the packet, and `Short`
-/// that the packet is damaged.
+/// Returns the reason why a packet ends inside a header. `Cut` means that the capture truncated the packet. `Short`
+/// means that the packet is damaged.
 pub fn cut_or_short(frame: &Frame) -> Reason {
     let captured = frame.data.len() as u32;
     if captured < frame.original_bytes {

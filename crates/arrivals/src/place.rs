@@ -4,28 +4,30 @@
 //! The result lists the places that no evidence excludes. It may be empty if the evidence is contradictory.
 //!
 //! - The link layer may record whether packets left this machine or entered it.
-//! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it. The capture was
-//!   then made in the network of its sender. An initial value counts as evidence only if routers have decremented the
-//!   time to live in at least one of the two directions.
+//! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it. In this case, the
+//!   capture was made in the network of the packet's sender. An initial value counts as evidence only if routers have
+//!   decremented the time to live in at least one of the two directions.
 //! - The receiver answers a packet at once, and the sender reacts to an answer at once. The capture point therefore
 //!   divides the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part
 //!   is the shortest time from a packet to its acknowledgement or reply. The sender's part is the shortest time from an
-//!   acknowledgement to a packet that reacts to it. A packet reacts to an acknowledgement if it is the first to echo
-//!   its timestamp (RFC 7323), or the next packet of the handshake.
+//!   acknowledgement to a packet that reacts to it. A packet reacts to an acknowledgement if it is the first packet
+//!   that echoes the acknowledgement's timestamp (RFC 7323). The next packet of the handshake also reacts to an
+//!   acknowledgement.
 //! - If echo requests are out of order, the capture was not made at the host that sent them. If replies are out of
-//!   order although the requests are in order, it was not made at the sender of the replies.
+//!   order but requests are not, the capture was not made at the replies' sender.
 
 use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// If a part of the round trip is at most the round trip divided by this number, the part counts as zero.
+/// If a part of the round trip is at most 1/`NOTHING_DIVISOR` of the round trip, the part counts as zero.
 const NOTHING_DIVISOR: i64 = 10;
-/// If a round trip is shorter than this, its delays come from one machine's software, and say nothing about the path.
+/// If a round trip is shorter than this time, its delays come from one machine's software. They then contain no
+/// information about the path.
 const TRIP_LEAST_NS: i64 = 50_000;
 /// The maximum time in which a machine answers a packet.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Evidence from acknowledgements requires at least this number of them. Three quarters of the acknowledgements must
+/// Acknowledgements count as evidence only if there are at least this many. Three quarters of the acknowledgements must
 /// follow a segment closely.
 const ACKS_LEAST: u64 = 8;
 /// The initial values of the time to live in Linux and macOS, in Windows, and in network equipment.
@@ -43,7 +45,7 @@ pub enum Place {
     Receiver,
 }
 
-/// The place where the capture may have been made.
+/// The possible places of the capture, and the evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The places that no evidence excludes.
@@ -52,7 +54,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
 }
 
-/// The evidence for the place of the capture in the packets from one end to the other.
+/// What the packets from one end to the other show about the place of the capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,
@@ -103,14 +105,15 @@ pub struct Watch {
     highest: Option<u32>,
     /// A segment that is not acknowledged yet. The values are the sequence number after its last byte, and its time.
     probe: Option<(u32, i64)>,
-    /// The newest segment. It has the sequence number after the last byte, and the time. A receiver that acknowledges
-    /// every second segment answers the newest segment at once.
+    /// The newest segment. The values are the sequence number after the newest segment's last byte, and the segment's
+    /// time. A receiver that acknowledges every second segment answers the newest segment at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
     /// A TCP timestamp that the sender has not echoed yet, and the time of the receiver's packet with this timestamp.
     stamped: Option<(u32, i64)>,
     last_forward_ns: Option<i64>,
-    /// The time of the last acknowledgement that answered a segment, and the time between the two.
+    /// The time of the last acknowledgement that answered a segment, and the time from the segment to the
+    /// acknowledgement.
     answered: Option<(i64, i64)>,
     last_ack: Option<u32>,
     acks: u64,
@@ -195,7 +198,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// Returns where on the path the capture may have been made, from the timing and the facts about both directions.
+    /// From the timing and the facts about both directions, returns where on the path the capture may have been made.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);
@@ -299,7 +302,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Returns whether `number` is below the largest number so far, where numbers wrap around.
+/// Returns whether `number` is below the largest number so far. Numbers wrap around.
 fn is_late(largest: &mut Option<u16>, number: u16) -> bool {
     let is_late = largest.is_some_and(|largest| (number.wrapping_sub(largest) as i16) < 0);
     if !is_late {

@@ -22,7 +22,7 @@ pub enum Reason {
     Gre(u16),
     /// The IP protocol with this number has no sequence numbers.
     IpProtocol(u8),
-    /// The packet is a fragment other than the first.
+    /// The packet is a fragment, but not the first fragment.
     Fragment,
     /// Only this many bytes of the packet were captured. The captured bytes end inside a header, or before the end of
     /// the sequence number.
@@ -37,7 +37,7 @@ pub enum Reason {
     Time,
     /// The file ends inside the packet.
     End,
-    /// The packet would begin another flow, but there already is the maximum number of flows.
+    /// The packet would begin a new flow, but the maximum number of flows has been reached.
     Flows(usize),
 }
 

@@ -5,16 +5,16 @@
 //! first bytes. The number of a segment is its position in this order. Whether a segment is a first transmission
 //! follows from its bytes:
 //!
-//! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
-//! - The bytes fill a hole: the segment is a first transmission that was overtaken, or a retransmission after a loss.
-//!   As in RFC 3522, timestamps of the sender (RFC 7323) distinguish a first transmission from a retransmission. If the
-//!   timestamp is earlier than that of the segment above the hole, the segment is a first transmission. If it is later,
-//!   the segment is a retransmission. If the two timestamps are equal or missing, the IPv4 identification decides,
-//!   provided that it has so far increased from packet to packet. Linux, for example, increments the identification
-//!   with each packet of a connection. If neither timestamp nor identification decides, the segment counts as a first
-//!   transmission, and as undecided.
-//! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
-//!   bytes is only counted.
+//! - If the bytes are beyond all bytes seen so far, the segment is a first transmission.
+//! - If the bytes fill a hole, the segment is an overtaken first transmission, or a retransmission after a loss. As in
+//!   RFC 3522, timestamps of the sender (RFC 7323) distinguish a first transmission from a retransmission. If the
+//!   segment has an earlier timestamp than the segment above the hole, it is a first transmission. If the segment's
+//!   timestamp is later, the segment is a retransmission. If the two timestamps are equal or missing, the IPv4
+//!   identification decides, provided that it has so far increased from packet to packet. Linux, for example,
+//!   increments the identification with each packet of a connection. If neither timestamp nor identification decides,
+//!   the segment counts as a first transmission, and as undecided.
+//! - If no byte is new, the segment is a spurious retransmission, or a duplicate from the network. A segment without
+//!   new bytes is only counted.
 //!
 //! If a first transmission is lost, its number does not occur among the arrivals. The lost packet has the number of the
 //! segment that retransmits its data. If a hole is never filled, the number of packets in it is unknown. The number is
@@ -22,24 +22,25 @@
 //! the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are counted
 //! separately.
 //!
-//! An arrival gets its number only when there is no hole below it. Until that time it waits. At most [`WAITING_MAX`]
-//! arrivals wait. If more would have to wait, the lowest hole is given up. This seldom happens, because few receivers
-//! have a window of `WAITING_MAX` segments.
+//! An arrival gets its number only when there is no hole below it. Until then, the arrival waits. At most
+//! [`WAITING_MAX`] arrivals wait. If more arrivals would have to wait, the lowest hole is given up. This seldom
+//! happens, because few receivers have a window of `WAITING_MAX` segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// The maximum number of arrivals that wait. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
 /// The position of the first byte in the capture. Bytes before the first captured byte may arrive later. The position
-/// is large, so that theirs is also above 0.
+/// is large, so that the positions of these earlier bytes are also above 0.
 const ORIGIN: u64 = 1 << 40;
-/// The number of segments above a hole whose timestamps or IP identifications are examined.
+/// The maximum number of segments above a hole that are searched for a first transmission. The timestamp or IP
+/// identification of this first transmission is then examined.
 const LOOK_MAX: usize = 64;
 /// The maximum distance in bytes from the captured data to a later acknowledgement number. An acknowledgement that is
-/// further ahead belongs to another connection, because no window is larger than this (RFC 7323, 2.3).
+/// further ahead belongs to another connection, because no window is larger than this distance (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// The maximum difference between the IP identifications of two segments if the sender counts them up. The increment
-/// between two captured segments can be large, because a network card may make many packets of one segment.
+/// The maximum difference between the IP identifications of two segments if the sender counts them up. Two captured
+/// segments can have very different IP identifications, because a network card may make many packets of one segment.
 const STEP_MAX: u16 = 4096;
 
 /// A segment with data.
@@ -96,7 +97,8 @@ impl Identifications {
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// The first transmission in which the range arrived, if any: its arrival number, timestamp and IP identification.
+    /// If the range arrived in a first transmission, the arrival number, timestamp and IP identification of this
+    /// transmission.
     first: Option<First>,
 }
 
@@ -155,7 +157,7 @@ impl Numbering {
         }
     }
 
-    /// Processes a segment. For each arrival whose number is now known, it calls `on_arrival(number, t_ns, len_bytes)`.
+    /// Processes a segment. Calls `on_arrival(number, t_ns, len_bytes)` for each arrival whose number is now known.
     pub fn arrive(&mut self, segment: Segment, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if !self.begun {
             self.begin(segment.seq);
@@ -286,7 +288,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// Returns the minimum number of packets that can carry this many bytes.
+    /// Returns the minimum number of packets that can carry `bytes` bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }
@@ -342,7 +344,7 @@ mod tests {
         let (found, passed) = numbers(&[with_id(0, 65535), with_id(2, 1), with_id(1, 0), with_id(4, 3), with_id(3, 4)]);
         assert_eq!(found, [0, 2, 1, 4]);
         assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });
-        // An identification of zero in every packet, which RFC 6864 allows, is no evidence.
+        // RFC 6864 allows the identification zero in every packet. Such an identification is no evidence.
         let (found, passed) = numbers(&[with_id(0, 0), with_id(2, 0), with_id(1, 0)]);
         assert_eq!(found, [0, 2, 1]);
         assert_eq!(passed, Passed { undecided_pkts: 1, ..Passed::default() });

@@ -43,7 +43,7 @@ impl Text {
             self.line(&line, into)?;
             chunk = &chunk[end + 1..];
         }
-        // Fast path for lines that consist of digits and a line end, as nearly all lines do.
+        // Fast path: nearly all lines consist of digits and a line end.
         let mut begin = 0;
         while begin < chunk.len() {
             let mut value: u64 = 0;

@@ -18,7 +18,8 @@ const PPP_IN_GRE: u16 = 0x880b;
 const BACKBONE: u16 = 0x88e7;
 const ERSPAN_2: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;
-/// The smallest ethertype. In an IEEE 802.3 frame, the field contains a smaller value, the frame's length (3.2.6).
+/// The smallest ethertype. In an IEEE 802.3 frame, the field contains the frame's length, which is a smaller value
+/// (3.2.6).
 const ETHERTYPE_LEAST: u16 = 0x0600;
 const LABELS_MAX: usize = 16;
 
@@ -90,9 +91,9 @@ fn mpls(mut here: Slice) -> Found<(Layer, Slice)> {
         if !is_last {
             continue;
         }
-        // MPLS does not record the type of its payload. The payload is taken for Ethernet if the bytes look like an
-        // Ethernet header whose type agrees with the version of IP after it. Below MPLS, the Ethernet header follows
-        // either directly, or after a control word whose first four bits are 0.
+        // MPLS does not record the type of its payload. The payload counts as Ethernet if its bytes look like an
+        // Ethernet header before an IP header. The ethertype must agree with the IP version. Below MPLS, the Ethernet
+        // header follows either directly, or after a control word whose first four bits are 0.
         for at in [4, 0] {
             if at == 0 || here.byte(0)? >> 4 == 0 {
                 let inside = here.from(at)?;
@@ -203,7 +204,7 @@ fn geneve(here: Slice) -> Option<(Layer, Slice, Via)> {
 
 fn gtp(here: Slice) -> Option<(Layer, Slice, Via)> {
     let (flags, kind) = (here.byte(0).ok()?, here.byte(1).ok()?);
-    // The flags stand for version 1, which is not GTP'; the message type 255 is a user's packet.
+    // The flags stand for version 1, and not for GTP'. The message type 255 is a user's packet.
     if flags >> 4 != 3 || kind != 255 {
         return None;
     }
@@ -227,8 +228,8 @@ fn is_ip(here: &Slice) -> bool {
     matches!(here.byte(0), Ok(first) if first >> 4 == 6 || (first >> 4 == 4 && first & 15 >= 5))
 }
 
-/// Returns whether the bytes look like an Ethernet header. The type must be one that is parsed, or that has a name in
-/// `names.rs`.
+/// Returns whether the bytes look like an Ethernet header. The header's type must be a type that is parsed, or a type
+/// that has a name in `names.rs`.
 fn is_plausible(here: &Slice) -> bool {
     is_ethernet_with_ip(here)
         || matches!(here.half(12), Ok(kind) if kind == PPPOE_SESSION || crate::names::of_ethertype(kind).is_some())

@@ -37,8 +37,8 @@ impl Meter {
                     .ok_or_else(|| PyValueError::new_err(format!("numbers of {bits} bits cannot be unwrapped")))?,
             ),
         };
-        // With numbers that wrap around, `first_seq` is in the same cycle as the first arrival, which `Unwrap` places
-        // in its first cycle.
+        // If numbers wrap around, `Unwrap` places the first arrival in its first cycle. `first_seq` is in the same
+        // cycle.
         let first_seq = match (&unwrap, first_seq) {
             (Some(unwrap), Some(first)) => Some(unwrap.clone().number(first)),
             (_, first) => first,

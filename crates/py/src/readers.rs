@@ -33,14 +33,14 @@ impl Text {
         Text { text: arrivals::Text::new(bits) }
     }
 
-    /// Reads a chunk of the file. Returns the numbers of its complete lines, as uint64.
+    /// Reads a chunk of the file. Returns the numbers on the lines that this chunk completes, as uint64.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         py.detach(|| self.text.feed(chunk, &mut into)).map_err(refused)?;
         bytes(py, &into, u64::to_ne_bytes)
     }
 
-    /// Ends the file. Returns the number of a last line without line end, as uint64.
+    /// Ends the file. If the last line has no line end, returns the number on this line, as uint64.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         self.text.finish(&mut into).map_err(refused)?;
@@ -154,8 +154,8 @@ impl Capture {
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
     }
 
-    /// Returns the number of merged segments, the length in bytes of the longest one, and the length of a full segment
-    /// if known. None means that there is no evidence of merged segments.
+    /// Returns the number of merged segments, the length in bytes of the longest merged segment, and the length of a
+    /// full segment if known. None means that there is no evidence of merged segments.
     fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
         let merged = self.capture.merged()?;
         Some((merged.packets, merged.longest_bytes, merged.unit_bytes))

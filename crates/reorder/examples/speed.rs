@@ -93,7 +93,7 @@ impl Random {
     }
 }
 
-/// Returns the resident memory of this process, from /proc of Linux. 0 on other systems.
+/// On Linux, returns the resident memory of this process, from /proc. Returns 0 on other systems.
 fn resident_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));

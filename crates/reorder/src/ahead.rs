@@ -7,8 +7,8 @@ const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
 /// A set of numbers. The numbers are at least `base` and below `u64::MAX`. Numbers near `base` are stored as bits of a
-/// ring. Numbers far above `base`, which are few, are stored in a tree, and move to the ring when `base` comes near. If
-/// most numbers near `base` are in the set, each operation takes only a few instructions.
+/// ring. The few numbers far above `base` are stored in a tree. They move to the ring when `base` comes near. If most
+/// numbers near `base` are in the set, each operation takes only a few instructions.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     base: u64,
@@ -92,7 +92,7 @@ impl Ahead {
         None
     }
 
-    /// Returns the base of the set. No number in the set is below it.
+    /// Returns the base of the set. No number in the set is below the base.
     #[inline]
     pub fn base(&self) -> u64 {
         self.base
@@ -114,8 +114,8 @@ impl Ahead {
         self.advance(first + 1);
     }
 
-    /// Moves the base to the first number after `number` that is not in the set. The set must not contain numbers below
-    /// `number`. The numbers below the new base are removed.
+    /// Moves the base to the smallest number that is above `number` and is not in the set. The set must not contain
+    /// numbers below `number`. The numbers below the new base are removed.
     #[inline]
     pub fn pass(&mut self, number: u64) {
         self.remove(number);
@@ -166,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Each step is a kind of operation, and a distance from the base.
+        /// Each step consists of a kind of operation and a distance from the base.
         #[test]
         fn is_a_sorted_set(steps in proptest::collection::vec((0u8..6, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
             let (mut ahead, mut slow) = (Ahead::new(3), BTreeSet::new());

@@ -2,11 +2,11 @@
 //! The reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
 //!
 //! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. Because of
-//! the early arrival, the expected number becomes the smallest number in the buffer. It then passes all numbers that
-//! follow without a gap. If the new packet is still early after this move, the pseudo-code drops the packet. Section 3,
-//! however, also counts the arriving packet as buffered, and the buffer has room after the move. This implementation
-//! follows section 3, so it stores the arriving packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the
-//! occupancies 0, 1, 1.
+//! the early arrival, the expected number becomes the smallest number in the buffer. The expected number then passes
+//! all numbers that follow without a gap. If the new packet is still early after this move, the pseudo-code drops the
+//! packet. Section 3, however, also counts the arriving packet as buffered, and the buffer has free space after the
+//! move. This implementation follows section 3, so it stores the arriving packet. For example, with B_T = 1, the
+//! arrivals 1, 3, 5 give the occupancies 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
@@ -24,8 +24,8 @@ pub struct BufferDensity {
     pub counts: Vec<(u32, u64)>,
     /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,
-    /// The arrivals below the expected number that are not duplicates. The buffer no longer waited for these packets.
-    /// Arrivals that the loss-waiting window excludes are not counted.
+    /// The arrivals that are below the expected number and are not duplicates. The buffer no longer waited for these
+    /// packets. Arrivals that the loss-waiting window excludes are not counted.
     pub late_beyond_pkts: u64,
 }
 
@@ -50,8 +50,8 @@ impl BufferDensity {
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// The first arrivals, which are held until the first expected number is known. None means that this number is
-    /// known.
+    /// The first arrivals, which are held until the first expected number is known. None means that the first expected
+    /// number is known.
     held: Option<Vec<u64>>,
     /// Buffered packets. The base of this set is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
@@ -72,8 +72,8 @@ impl BufferMeter {
         Self { threshold_pkts, held, buffer, counts: Vec::new(), late_beyond_pkts: 0 }
     }
 
-    /// Adds an arrival. Returns false if the arrival is not counted. This is so for a duplicate, a number below the
-    /// expected one, and `u64::MAX`.
+    /// Adds an arrival. Returns false if the arrival is not counted. Duplicates, numbers below the expected number, and
+    /// `u64::MAX` are not counted.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX {
@@ -137,7 +137,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // the set refuses `seq` if the base has moved past it, which happens if `seq` was the smallest number
+                // if `seq` was the smallest number, the base has moved past `seq`. The set then refuses `seq`
                 self.buffer.insert(seq);
             }
         }

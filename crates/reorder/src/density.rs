@@ -4,14 +4,14 @@
 //! This module deviates from the RFC's pseudo-code (7.1) in one point. If a late packet has a displacement beyond D_T,
 //! the pseudo-code discards it without advancing the receive index. But the packet's number has already been used as a
 //! receive index. After one discarded late packet, the pseudo-code gives packets in order the displacement -1. After
-//! several discarded late packets, the pseudo-code discards all packets. A test shows both effects, which contradict
-//! section 3: packets in order have displacement 0, and lost packets have no effect. In this module, the receive index
-//! therefore advances when a late packet is discarded. As long as no late packet is discarded, the results equal the
-//! results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
+//! several discarded late packets, the pseudo-code discards all packets. A test shows both effects. They contradict
+//! section 3, where packets in order have displacement 0 and lost packets have no effect. In this module, the receive
+//! index therefore advances when a late packet is discarded. As long as no late packet is discarded, the results equal
+//! the results of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
-//! A second case concerns duplicates. If the pseudo-code discards a packet as too early, it later counts another copy
-//! as the packet itself. A [`DensityMeter`] does the same. However, a [`Meter`](crate::Meter) gives its `DensityMeter`
-//! only first copies, as in RFC 5236, section 3.1.
+//! A second case concerns duplicates. The pseudo-code may discard a packet as too early. If another copy arrives later,
+//! this copy counts as the packet itself. A [`DensityMeter`] does the same. However, a [`Meter`](crate::Meter) gives
+//! its `DensityMeter` only first copies, as in RFC 5236, section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -115,8 +115,8 @@ impl DensityMeter {
         }
     }
 
-    /// Adds an arrival. Returns false if the arrival is not measured, because it is a duplicate, its number was given
-    /// up, or its number is `u64::MAX`.
+    /// Adds an arrival. Returns false if the arrival is not measured. Duplicates, numbers that were given up, and
+    /// `u64::MAX` are not measured.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX || !self.indices.insert(seq) {

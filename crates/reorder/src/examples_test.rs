@@ -381,14 +381,14 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // The first 3 arrives when the largest number is 6, and 4 when it is 7. Both packets are within the loss window of
-    // 3 packets, so both are counted. The second 3 is 4 below the largest number, so it is too late, and is not
-    // recognised as a copy.
+    // Packet 3 first arrives when the largest number is 6. Packet 4 arrives when the largest number is 7. Both packets
+    // are within the loss window of 3 packets, so both are counted. When packet 3 arrives again, its number is smaller
+    // than the largest number by 4. This copy is therefore too late, and is not recognised as a copy.
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // the density of RFC 5236 counts 7 packets, because it has its own threshold: the packet that is too late for the
-    // loss window is not too late for it
+    // the density of RFC 5236 has its own threshold. By this threshold, the packet beyond the loss window is not too
+    // late. The density therefore counts 7 packets
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -418,7 +418,7 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
     assert_eq!(got.late_beyond_pkts, 1);
-    // after the late 1, the RFC's program counts each packet as early
+    // after the late packet 1, the RFC's program counts each packet as early
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }

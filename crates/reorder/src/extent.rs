@@ -32,7 +32,7 @@ impl Extents {
 pub struct LateTimes {
     /// The number of reordered packets for which both DstTime(i) and DstTime(i - e) are known.
     pub pkts: u64,
-    /// The sum of the late times of the `pkts` packets.
+    /// The sum of all known late times.
     pub sum_ns: i128,
     /// The largest late time. None means that no late time is known.
     pub max_ns: Option<i64>,

@@ -4,15 +4,16 @@
 //! A packet is a sequence discontinuity if its number skips numbers that are missing. If a packet with a skipped number
 //! arrives later, the discontinuity becomes a *reordering* discontinuity. The RFC leaves one case open. Reordering
 //! discontinuities may arrive in one order, and become known in another. For example, the numbers 1, 4, 7, 6, 2 arrive.
-//! The discontinuity at 7 becomes known when 6 arrives, and the one at 4 only when 2 arrives. The RFC first defines a
-//! gap as the distance between *successive* discontinuities, and later as the distance between discontinuities that
-//! become known one after the other. This module sorts discontinuities by the time of their arrival, not by the time at
-//! which they become known. With this order, gaps are never negative, and no gap is omitted. The example has one gap,
-//! of length 1.
+//! When 6 arrives, the discontinuity at 7 becomes known. When 2 arrives, the discontinuity at 4 becomes known. The RFC
+//! first defines a gap as the distance between *successive* discontinuities, and later as the distance between
+//! discontinuities that become known one after the other. This module sorts discontinuities by the time of their
+//! arrival, not by the time at which they become known. With this order, gaps are never negative, and no gap is
+//! omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
-/// This many of the most recent discontinuities are checked one by one before the older ones are searched.
+/// How many of the most recent discontinuities are checked one by one. The older discontinuities are searched
+/// afterwards.
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities, as sums and maxima.
@@ -65,8 +66,8 @@ struct Discontinuity {
     seq: u64,
     position: Position,
     /// Whether it is certain that the packet skipped numbers. If the sequence's first number is unknown, it is also
-    /// unknown whether the first arrival skipped numbers. Its `leaps` is then false. Nevertheless, packets that come
-    /// later may be late relative to the first arrival.
+    /// unknown whether the first arrival skipped numbers. In this case, `leaps` of the first arrival is false.
+    /// Nevertheless, packets that come later may be late relative to the first arrival.
     leaps: bool,
     reorders: bool,
 }
@@ -122,7 +123,7 @@ impl Discontinuities {
         self.gaps
     }
 
-    /// Removes the oldest entry. No packet that it has overtaken can arrive any more.
+    /// Removes the oldest entry. Packets that this entry overtook can no longer arrive.
     fn settle(&mut self) {
         let Some(oldest) = self.recent.pop_front() else { return };
         self.gaps.sequence_discontinuities += u64::from(oldest.leaps || oldest.reorders);

@@ -14,13 +14,13 @@
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
 //!
-//! The RFCs contradict themselves in some cases, and leave others open. The following decisions are documented in the
-//! code, and a test shows the effect of each:
+//! The RFCs contradict themselves in some cases, and leave other cases open. The following decisions are documented in
+//! the code, and a test shows the effect of each:
 //!
 //! - the first packet that arrives is in order, and only first copies are analysed ([`Reordering`]);
-//! - an extent counts from the *first* packet that overtook ([`Extents`]);
+//! - an extent counts from the *first* overtaking packet ([`Extents`]);
 //! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
-//! - no reordered packet ends the last run of a sequence, and this run is counted as in the RFC's counters ([`Runs`]);
+//! - the last run of a sequence ends without a reordered packet, and is counted as in the RFC's counters ([`Runs`]);
 //! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
 //! - the receive index of RD also advances if a packet is late by more than D_T ([`Density`]);
 //! - if RBD's buffer is full, it still stores a packet that remains early after the expected number has moved

@@ -75,7 +75,8 @@ impl Meter {
             Some((_, largest)) if seq <= largest => {
                 if largest - seq > self.window {
                     self.too_late_pkts += 1;
-                    // RFC 5236 has thresholds of its own, and its own rule for numbers that were given up
+                    // the metrics of RFC 5236 have their own thresholds, and their own rule for numbers that they gave
+                    // up
                     self.density.arrive(seq);
                     self.buffer.arrive(seq);
                     return Verdict::TooLate;

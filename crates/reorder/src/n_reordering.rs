@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The n-reordering of RFC 4737, section 5.
 //!
-//! Packet i is n-reordered if at least n packets arrived before it, and each of the last n before it has a larger
-//! number (section 5.3). The share of n-reordered packets is the share among all received packets (Definition 2: m /
-//! l). The program in the RFC's Appendix A, however, divides by l - n. The second program of the RFC only finds
-//! 1-reordering, because its `l` has the wrong scope.
+//! Packet i is n-reordered under two conditions (section 5.3). At least n packets arrived before it, and the last n of
+//! these all have larger numbers. The share of n-reordered packets is their number divided by the number of all
+//! received packets (Definition 2: m / l). The program in the RFC's Appendix A, however, divides by l - n. The RFC's
+//! second program finds only 1-reordering, because its variable `l` has the wrong scope.
 
 use crate::density::count;
 use crate::settings::Settings;
@@ -18,8 +18,8 @@ pub struct NReordering {
     /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
-    /// The entries are the numbers of packets with degree 1, 2, and so on. The degree of a packet is the number of
-    /// packets directly before it that have a larger number, but at most n_max.
+    /// The entries are in order: the number of packets with degree 1, with degree 2, and so on. The degree of a packet
+    /// is the number of packets directly before it that have a larger number, but at most n_max.
     degrees: Vec<u64>,
 }
 

@@ -5,7 +5,7 @@
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The received packets, which are first copies that are not too late, and the numbers of all other arrivals.
+/// The received packets, and the counts of all other arrivals. A received packet is a first copy that is not too late.
 #[derive(Debug, Default, PartialEq)]
 pub struct Judged {
     pub received: Vec<Arrival>,
@@ -100,12 +100,12 @@ pub struct StayBack {
     /// The number of packets that were too early when they left the window, and were therefore discarded.
     pub early_pkts: u64,
     pub late_pkts: u64,
-    /// The arrivals that were refused because their number is below the receive index, or already in the window or the
-    /// buffer.
+    /// The refused arrivals. Their numbers are below the receive index, or are already in the window or the buffer.
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. By the RFC, it does not (see `density.rs`).
+/// Whether the receive index advances when a late packet is discarded. In the RFC's pseudo-code, the receive index does
+/// not advance (see `density.rs`).
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
@@ -167,9 +167,8 @@ pub enum Overflowing {
     AsInTheRfc,
 }
 
-/// Runs the pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy after each counted arrival, and a
-/// count of some early arrivals. These arrivals found the buffer full, and were still early after the expected number
-/// had moved.
+/// Runs the pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy after each counted arrival. Also
+/// returns the number of arrivals that found the buffer full, and were early even after the expected number moved.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);

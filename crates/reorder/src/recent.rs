@@ -4,7 +4,7 @@
 const CHUNK_BITS: u32 = 4;
 const BLOCK_BITS: u32 = 8;
 const GROUP_BITS: u32 = 12;
-/// The number of blocks per group, of chunks per block, and of numbers per chunk.
+/// A group has this many blocks, a block has this many chunks, and a chunk has this many numbers.
 const FAN: usize = 16;
 const LEAST_BLOCKS: usize = 4;
 /// The value of the field `number` of a block or group that contains no packet.
@@ -19,7 +19,8 @@ pub struct Recent {
     blocks: Vec<Block>,
     groups: Vec<Group>,
     window: u64,
-    /// The smallest and largest number that was the first to enter its block.
+    /// In each block, one number was the first to enter. The pair contains the smallest and the largest of these first
+    /// numbers.
     ends: Option<(u64, u64)>,
 }
 
@@ -99,8 +100,8 @@ impl Recent {
         sum
     }
 
-    /// Clears the block that contains `seq`, so that the block can be used. If the ring is too small for all blocks of
-    /// the window from the smallest number on, it is enlarged first.
+    /// Clears the block that contains `seq`, so that the block can be used. If the ring cannot hold all blocks of the
+    /// window from the smallest number on, the ring is enlarged first.
     #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
@@ -149,7 +150,7 @@ impl Block {
         Self { number: NONE, bytes: 0, arrived: [0; 4], chunk_bytes: [0; FAN], len_bytes: [[0; FAN]; FAN] };
 }
 
-/// Returns two indices: that of the chunk in its block, and that of the number in its chunk.
+/// Returns the index of the chunk in its block, and the index of the number in its chunk.
 #[inline]
 fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
@@ -166,10 +167,10 @@ const STEP: [u64; 2 * FAN - 1] = {
     step
 };
 
-/// Returns the sum of the entries after the index `at`. All sixteen entries are added, each with a mask from a table,
-/// so that there is no branch. With a loop, this function caused 1.1 of the 5.4 million mispredicted branches of
-/// `examples/speed` (callgrind, 100,000 packets). With a condition, it caused as many, because the compiler turned the
-/// condition into a loop.
+/// Returns the sum of the entries after the index `at`. To avoid a branch, all sixteen entries are added, each with a
+/// mask from a table. With a loop, this function caused 1.1 of the 5.4 million mispredicted branches of
+/// `examples/speed` (callgrind, 100,000 packets). A version with a condition caused as many mispredicted branches,
+/// because the compiler turned the condition into a loop.
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
@@ -187,8 +188,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each move inserts a packet number that is larger or smaller than the largest number by some distance. The
-        /// third value of a move is the packet's size in bytes.
+        /// Each move inserts a packet number. This number is some distance above or below the largest number. The third
+        /// value of a move is the packet's size in bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

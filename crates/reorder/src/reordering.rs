@@ -23,16 +23,16 @@ pub struct Reordering {
     pub received_pkts: u64,
     /// The payload of the received packets, in bytes.
     pub received_bytes: u64,
-    /// The number of arrivals that are further copies of a received packet.
+    /// The number of arrivals that are additional copies of a received packet.
     pub duplicate_pkts: u64,
-    /// The number of too-late arrivals. Their numbers are below the largest number so far by more than the loss-waiting
-    /// window. RFC 4737 counts a packet as lost if it arrives outside this window. Among too-late arrivals, duplicates
-    /// cannot be recognised.
+    /// The number of too-late arrivals. An arrival is too late if its number is more than the loss-waiting window below
+    /// the largest number so far. RFC 4737 counts a packet as lost if it arrives outside this window. Among too-late
+    /// arrivals, duplicates cannot be recognised.
     pub too_late_pkts: u64,
-    /// The number of arrivals below the first number of the sequence, or with an invalid number.
+    /// The number of arrivals whose number is invalid, or is below the first number of the sequence.
     pub outside_pkts: u64,
-    /// The number of packets sent, if it was given. Otherwise, the number of sequence numbers from the first to the
-    /// largest that was received.
+    /// The number of packets sent, if it was given. Otherwise, the number of sequence numbers from the first number to
+    /// the largest received number.
     pub expected_pkts: u64,
     /// The number of lost packets: expected - received. The value is 0 if more packets were received than the given
     /// number of sent packets.

@@ -33,7 +33,7 @@ impl Runs {
         (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
     }
 
-    /// Returns q / a. It is the mean length of the run of packets that contains an in-order packet. None means that no
+    /// Returns q / a. It is the mean, over all packets in order, of the length of the packet's run. None means that no
     /// packet is in order.
     pub fn weighted_mean_pkts(&self) -> Option<f64> {
         (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Unwraps sequence numbers that wrap around, from fields of 8 to 64 bits.
 
-/// log2 of the number of the field's cycles below the cycle of the first arrival. Packets that were sent before the
-/// first arrival get numbers in the lower cycles.
+/// Below the cycle of the first arrival, there are 2^`CYCLES_BEFORE` cycles of the field. Packets that were sent before
+/// the first arrival get numbers in these lower cycles.
 const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the unwrapped numbers. The first of them is subtracted from each.
+    /// Returns the unwrapped numbers. The first unwrapped number is subtracted from each of them.
     fn steps(bits: u32, fields: &[u64]) -> Vec<i64> {
         let mut unwrap = Unwrap::new(bits).unwrap();
         let numbers: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
@@ -114,8 +114,8 @@ mod tests {
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // with wide fields, the first number is only a few cycles above 0, so cases with numbers below 0 are
-            // skipped
+            // with wide fields, the first number is only a few cycles above 0. Cases in which a later number would be
+            // negative are skipped
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

@@ -12,8 +12,8 @@ pub enum Verdict {
     Reordered(Late),
     /// A copy of an earlier arrival.
     Duplicate,
-    /// The packet arrived too late, so it counts as lost. Its number is below the largest number so far by more than
-    /// the loss-waiting window.
+    /// The packet arrived too late, so it counts as lost. Its number is more than the loss-waiting window below the
+    /// largest number so far.
     TooLate,
     /// The number is below the first number of the sequence, or is invalid.
     Outside,
@@ -23,8 +23,8 @@ pub enum Verdict {
 /// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
-    /// The number of arrivals since the first packet that overtook this packet, including that packet (RFC 4737,
-    /// section 4.2).
+    /// The number of arrivals since the first packet that overtook this packet, including the overtaking packet (RFC
+    /// 4737, section 4.2).
     pub extent_pkts: u32,
     /// The time since the first packet that overtook this packet arrived (section 4.3). None means that the arrival
     /// time of this packet, or of the first packet that overtook it, is not known.

@@ -78,8 +78,8 @@ pub enum Change {
         /// pair's first path.
         change: Option<u32>,
     },
-    /// 8: the random part of a direction's delay changes. The delay is the propagation delay plus this random part. Its
-    /// mean is 0.
+    /// 8: the random part of a direction's delay changes. The delay is the propagation delay plus this random part. The
+    /// mean of the random part is 0.
     Jitter {
         /// The direction: `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
         direction: usize,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transfer by aioquic: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
+"""A transfer by aioquic: the client requests a number of bytes on a stream. The server sends this number of zeros. On a
 second stream the client requests the counts of the server's loss detection, and prints them.
 
 If SSLKEYLOGFILE is set in the environment, the client writes TLS keys there. If QLOGDIR is set, both ends write a
@@ -28,7 +28,7 @@ from cryptography.x509.oid import NameOID
 
 PROTOCOLS = ["transfer"]
 STATISTICS = "statistics"
-NO_VERIFICATION = 0  # ssl.CERT_NONE: the server makes its certificate at its start
+NO_VERIFICATION = 0  # ssl.CERT_NONE, because the server makes its certificate at its start
 
 
 def own_certificate():
@@ -43,8 +43,8 @@ def own_certificate():
 
 
 class Counts(QuicLogger):
-    """A counter of sent packets, of packets declared lost, and of packets acknowledged after they had been declared
-    lost. The counter stores no events."""
+    """A counter of three kinds of packets: sent packets, packets that were declared lost, and packets that were
+    declared lost but acknowledged later. The counter stores no events."""
 
     def __init__(self):
         super().__init__()

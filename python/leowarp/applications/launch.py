@@ -5,7 +5,8 @@
 import sys
 
 # Python neither reads nor writes compiled modules, so that the virtual time of a run does not depend on earlier use.
-# Compiled modules exist only if this installation was used before, and a search for a missing file takes virtual time.
+# Compiled modules exist only if this installation was used before. If a compiled module is missing, the search for its
+# file takes virtual time.
 sys.pycache_prefix = "/nonexistent"
 sys.dont_write_bytecode = True
 

@@ -99,7 +99,7 @@ def check_files(directory: Path, listed: Mapping[str, str], present: Collection[
     present: The names of the files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))
-    # A hollow file counts as changed whatever its sha256 is, because leowarp never writes hollow files.
+    # leowarp never writes hollow files. Every hollow file therefore counts as changed, whatever its sha256 is.
     now = sha256_of_files(directory, (name for name in there if not is_hollow(directory / name)))
     return Checked(
         intact=tuple(name for name in there if now.get(name) == listed[name]),

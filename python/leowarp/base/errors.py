@@ -180,7 +180,7 @@ def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
 
     encoded: The keys `kind`, `message` and, if there is one, `hint`.
     """
-    # The name of the error's class comes from another process. The name of the error's class is only looked up, and
+    # The name of the error's class comes from another process. The name is only looked up. The class with this name is
     # used only if it is one of the classes in this module.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):

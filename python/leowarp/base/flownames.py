@@ -100,7 +100,8 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
         mine: dict[int, int] = {}
         by_name = {name: place for place, name in names.items()}
         taken: set[int] = set()
-        # Flows whose name has an index are handled first; otherwise, a flow without a name could take that index.
+        # Flows whose name already has an index are handled first. Otherwise, a flow without a name could take the index
+        # of such a flow.
         for flow in sorted(flows, key=lambda flow: (flow.name not in by_name, flow.number)):
             place = flow.number if flow.name is None else by_name.get(flow.name, flow.number)
             if place in taken or (flow.name is not None and names.get(place, flow.name) != flow.name):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of flows: the name in the scenario, or pair, kind and congestion control. Equal names get numbers."""
+"""Tests the names of flows. A name is from the scenario, or consists of the pair, and of the congestion control or the
+kind. Equal names get numbers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +48,7 @@ def test_over_several_runs_a_flow_is_called_by_what_they_have_in_common():
 
 @st.composite
 def run_of_flows(draw):
-    """Return the flows of a run, numbered from 0. Some have names, which are unique."""
+    """Return the flows of a run, numbered from 0. Some flows have names. These names are unique."""
     names = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     names += [None] * draw(st.integers(0, 3))
     return [CUBIC._replace(number=number, name=name) for number, name in enumerate(draw(st.permutations(names)))]

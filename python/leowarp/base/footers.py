@@ -70,8 +70,8 @@ def _values(footer: bytes) -> Iterator[None]:
             if byte < 128 or shift > 63:
                 return value
 
-    # Each structure or list that has not ended has an entry: number and type of a list's remaining items, or None for a
-    # structure.
+    # `waiting` has one entry for each structure or list that has not ended. For a list, the entry is the type and
+    # number of its remaining items. For a structure, the type is None.
     waiting: list[tuple[int | None, int]] = [(None, 0)]
     try:
         while waiting:
@@ -93,7 +93,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 in_list = True
             yield None
             if kind in (_TRUE, _FALSE):
-                at += in_list  # a field's type contains the boolean value; in a list, the value takes a byte
+                at += in_list  # the type of a field contains its boolean value; in a list, a boolean takes a byte
             elif kind == _BYTE:
                 at += 1
             elif kind in (_I16, _I32, _I64):

@@ -45,10 +45,10 @@ def directory_names(paths: Sequence[Path]) -> list[str]:
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']
     """
-    # Paths are resolved, because "." has no last part.
+    # Paths are resolved, because Path(".") has no parts.
     parts = [path.resolve().parts for path in paths]
     depth = 1
-    # A directory that is given twice has the same name both times, so distinct paths are counted.
+    # If a directory is given twice, its name is the same both times. The loop therefore counts distinct paths.
     while len({part[-depth:] for part in parts}) < len(set(parts)):
         depth += 1
     return [str(Path(*part[-depth:])) for part in parts]

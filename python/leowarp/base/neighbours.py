@@ -44,7 +44,8 @@ def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> No
         for flow in summary["flows"]
         if "source" in flow and "destination" in flow
     ]
-    # A summary that was written by hand may lack the sources and destinations of flows. Such a summary is not compared.
+    # A summary that was written by hand may lack the sources and destinations of flows. If any flow lacks its source or
+    # destination, the summary is not compared.
     if len(told) == len(summary["flows"]):
         _refuse_other(run, SUMMARY, told, hint)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A summary or table of another run than the plan's is rejected, whatever the manifest contains."""
+"""Tests that a summary or table is rejected if it is not from the plan's run. The content of the manifest must not
+matter."""
 
 import json
 

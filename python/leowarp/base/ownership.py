@@ -107,8 +107,8 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):
         return f"{place} belongs to user {status.st_uid}"
-    # The permissions of a symbolic link have no effect; its owner, who was checked above, and its directory decide who
-    # can change it.
+    # The permissions of a symbolic link have no effect. Its owner and its directory decide who can change it. The owner
+    # was checked above.
     if stat.S_ISLNK(mode) or not mode & _OTHERS_WRITE:
         return None
     if stat.S_ISDIR(mode) and mode & stat.S_ISVTX and not is_last:

@@ -41,8 +41,8 @@ fits its values. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, t
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """The environment variable with which a user raises the limit on the memory of tables."""
 
-# Bytes per value in a data frame, by Parquet's physical type; integers that may be missing become floats. A text takes
-# the bytes of an offset in addition to its own bytes.
+# Bytes per value in a data frame, by Parquet's physical type. A column of integers that allows missing values becomes a
+# column of floats. Each text takes the bytes of an offset in addition to its own bytes.
 _BOOLEAN_BYTES, _NUMBER_BYTES, _TEXT_BYTES = 2, 8, 16
 _WIDTHS_BYTES = {"BOOLEAN": _BOOLEAN_BYTES, "BYTE_ARRAY": _TEXT_BYTES, "FIXED_LEN_BYTE_ARRAY": _TEXT_BYTES}
 _LIST_BYTES = 128
@@ -71,14 +71,15 @@ def read_table(
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
             # Reading the footer again, or making a data set, would take longer than decoding a small table. A small
-            # table is decoded with the footer that `_footer` returned, and without a data set. Arrow's threads are not
-            # used, because a lack of memory in one of them would end the process.
+            # table is therefore decoded without a data set, and with the footer that `_footer` returned. Arrow's
+            # threads are not used, because a lack of memory in one of them would end the process.
             table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:
             # With partitioning, the name of a folder could add a column.
             table = pq.read_table(path, columns=columns, filters=filters, partitioning=None, use_threads=False)
-        # Arrow checks the values only on request; damage would otherwise show only where a value is used.
+        # Arrow checks the values only on request. Without this check, damage would be noticed only when a value is
+        # used.
         table.validate(full=True)
     except _damages() as error:
         raise _unreadable(path, error, hint) from error
@@ -221,7 +222,8 @@ def _footer(path: Path) -> pq.FileMetaData:
     return _footer_of(path, plainfiles.state(path))
 
 
-# Footers are cached, because each is needed three times: for the schema, for the size, and when the table is read.
+# Footers are cached, because each footer is needed three times: for the schema, for the size, and for reading the
+# table.
 @lru_cache(maxsize=32)
 def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
     import pyarrow.parquet as pq

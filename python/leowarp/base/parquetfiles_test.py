@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables are read within limits. For example, a small file that would take all memory when decoded is refused. A valid
-table is read."""
+"""Tests the limits for reading tables. For example, leowarp refuses a small file whose decoded data would need all
+memory. A valid table is read."""
 
 import subprocess
 import sys

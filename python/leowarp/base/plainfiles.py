@@ -75,7 +75,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
-            # Entries are sorted, so that the same entry is reported each time if several entries are wrong.
+            # If several entries are wrong, the same entry must be reported each time. Entries are therefore sorted.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
@@ -260,7 +260,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file or a directory if it exists."""
-    # A link is only unlinked, because rmtree would remove the files in its target.
+    # If the path is a symbolic link, only the link is removed, not the files in its target.
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links, pipes and devices in place of files are rejected."""
+"""Tests that leowarp rejects a link, a pipe or a device where it expects a file."""
 
 import hashlib
 import os

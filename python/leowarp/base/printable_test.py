@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All characters can be written to any terminal without an error. If the terminal's encoding lacks a character, a
-substitute is written."""
+"""Tests that leowarp can write every character to any terminal without an error. If the terminal's encoding lacks a
+character, leowarp must write a substitute."""
 
 import io
 

@@ -20,8 +20,8 @@ from leowarp.base.status import CellText, is_notebook, is_terminal
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
 """The time between two plain lines about a run, in s."""
-# Time between two plain lines about a build, s: ten seconds at first, later a quarter of the elapsed time, so that the
-# log of a build of hours has 30 lines.
+# The time between two plain lines about a build, in s. It is ten seconds at first, and later a quarter of the elapsed
+# time. The log of a build that takes hours then has 30 lines.
 BUILD_INTERVAL_S = 10.0
 
 
@@ -110,7 +110,8 @@ class BuildProgress:
     @property
     def left_s(self) -> float | None:
         """The seconds of real time until the build ends, or None if unknown."""
-        # In the first 2 s, or below 1 %, there is no estimate, because it would be wrong by minutes, and would jump.
+        # In the first 2 s, or below 1 %, no estimate is given. An early estimate would be wrong by minutes, and would
+        # change suddenly.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property

@@ -262,7 +262,8 @@ def _instead_of(path: Path) -> str:
     directories."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
-    # The run with the most similar name comes first; the sort is stable, so the others stay in the order of a listing.
+    # The run with the most similar name comes first. The sort is stable, so all other runs stay in the order of a
+    # listing.
     shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
     if near is not None:
         return f"did you mean {shown[0]}?"

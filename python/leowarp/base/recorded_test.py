@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary and manifest of a run directory, and messages about a directory that is not a run."""
+"""Tests the summary and manifest of a run directory. Also tests the messages about a directory that is not a run."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def rows(run: Path, name: str) -> int:
 
 
 def _refuse_changed(run: Path, name: str) -> None:
-    # A decoded table takes at least as many bytes as on disk.
+    # A decoded table takes at least as many bytes in memory as its file takes on disk.
     disk_bytes = plainfiles.state(run / name).size_bytes
     limit_bytes = disk_bytes if run.resolve() in _made else parquetfiles.memory_limit_bytes(disk_bytes)
     recorded.refuse_changed(run, name, most_bytes=limit_bytes, if_longer=parquetfiles.how_to_raise(2 * disk_bytes))

@@ -15,15 +15,15 @@ CELL_INTERVAL_S = 0.5
 
 def is_terminal() -> bool:
     """Return whether stderr is a terminal on which bars can be drawn."""
-    # With `!leowarp run` in a notebook's cell, stderr is a terminal, but the notebook would show its control characters
-    # as text. Jupyter sets JPY_PARENT_PID for every process that is started from a notebook.
+    # With `!leowarp run` in a notebook's cell, stderr is a terminal. However, the notebook would show control
+    # characters as text. Jupyter sets JPY_PARENT_PID for every process that is started from a notebook.
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 
 def is_notebook() -> bool:
     """Return whether this process is the kernel of a notebook."""
-    # Only the kernel of a notebook has imported this module. This function does not import the module, because the
-    # import would make every process look like the kernel of a notebook.
+    # Only a notebook's kernel has imported `ipykernel.zmqshell`. This function does not import the module first,
+    # because the import would make every process look like the kernel of a notebook.
     if "ipykernel.zmqshell" not in sys.modules:
         return False
     from ipykernel.zmqshell import ZMQInteractiveShell

@@ -35,8 +35,8 @@ def loads(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-# The pattern is possessive and matches only where a part can start, so its time grows linearly with the length of the
-# text.
+# The pattern's quantifiers are possessive, and it matches only where a part of a key can start. The search time
+# therefore grows linearly with the length of the text.
 _LONG_KEY = re.compile(
     r"(?<![\w.\"'-])(?:(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){" + str(MOST_PARTS) + "}",
     re.ASCII,

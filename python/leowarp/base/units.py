@@ -89,7 +89,8 @@ class Quantity:
         """Format a value without a cache."""
         if not self.whole and not math.isfinite(value):
             raise ValueError(f"{self.name} must be finite, not {value}")
-        # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
+        # repr gives the shortest decimal that Python reads as the same float. The product of this decimal and a power
+        # of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
         # Zero is always written in the same unit (`zero_unit`), so that equal plans have equal texts.
         if exact == 0:
@@ -158,8 +159,8 @@ class Quantity:
         all units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
-        # If one of a unit's two letters is wrong, the similarity is 0.5. difflib's own cutoff is 0.6, so a lower cutoff
-        # is needed.
+        # If one letter of a two-letter unit is wrong, the similarity is 0.5. difflib's default cutoff is 0.6, so a
+        # lower cutoff is needed.
         return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 
@@ -191,7 +192,7 @@ def _decimal(value: Fraction) -> str | None:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
-        # A number with an exponent, which replaces many zeros, is exact as well.
+        # An exponent replaces many zeros. The number is still exact.
         text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 

@@ -35,7 +35,7 @@ def main() -> None:
     try:
         _run()
     except BrokenPipeError:
-        # The program that reads leowarp's output (head, less) has exited. An exit of the reading program is no error,
+        # The program that reads leowarp's output (head, less) has exited. It is no error if the reading program exits,
         # and nobody would read a message about it.
         _give_up_stdout()
         sys.exit(0)
@@ -65,12 +65,12 @@ def _run() -> None:
 
     try:
         with _limited(sys.argv[1:]):
-            # The name is fixed, so that messages are the same for `python -m leowarp` and for the installed
+            # The program's name is fixed, so that messages are the same for `python -m leowarp` and for the installed
             # script.
             program(sys.argv[1:])(prog_name="leowarp")
     finally:
-        # At its end Python would search all objects for reference cycles, which takes 0.1 s. `gc.freeze` prevents the
-        # search for cycles; the operating system frees the memory anyway.
+        # Before it exits, Python would search all objects for reference cycles, which takes 0.1 s. `gc.freeze` prevents
+        # the search for cycles; the operating system frees the memory anyway.
         gc.freeze()
         # Without this call of flush, Python would write the remaining output at exit, where a full disk causes a
         # traceback and status 120.

@@ -56,7 +56,7 @@ def _escape(command: Any) -> None:
     for owner in (command, *command.params):
         for name in ("help", "short_help", "epilog"):
             if text := vars(owner).get(name):
-                # The pattern is that of `rich.markup.escape`, whose import takes 0.1 s.
+                # `rich.markup.escape` has the same pattern, but its import takes 0.1 s.
                 setattr(owner, name, re.sub(r"(\\*)(\[[a-z#/@][^[]*?])", r"\1\1\\\2", text))
     for below in vars(command).get("commands", {}).values():
         _escape(below)
@@ -78,7 +78,7 @@ def _say_version(asked: bool) -> None:
 
 
 def _options(
-    # With is_eager, the option is handled before a missing verb is reported as an error.
+    # With is_eager, `--version` is handled first. Otherwise, a missing verb would be reported as an error.
     version: Annotated[
         bool,
         typer.Option(

@@ -140,7 +140,8 @@ def settings(
     if leave_out:
         texts.append(f"constellation.leave_out={json.dumps(leave_out, ensure_ascii=False)}")
     if cc_modules:
-        # JSON strings are valid TOML here, because a scenario accepts no path with control characters.
+        # JSON strings without control characters are valid TOML, and a scenario accepts no path with control
+        # characters.
         texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
     return texts
 

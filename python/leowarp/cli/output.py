@@ -93,7 +93,7 @@ def print_table(
         is_text = number == 0 or column in text
         cells = [line[number] for line in lines]
         head = one_line(column) if is_text else _folded(column, cells)
-        # Without a minimum width, rich would cut a column that it must not fold.
+        # Without a minimum width, rich would cut off the content of columns that must not be folded.
         width = max(map(len, [*head.split("\n"), *map(_cell, cells)]))
         width = min(width, LEAST_TEXT_WIDTH) if is_text else width
         least += width + _GAP
@@ -165,8 +165,8 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 def print_error_json(error: LeowarpError) -> None:
     """Print an error as a JSON object on stdout."""
-    # The object goes to stdout, unlike an error's text, because a program that uses --json reads one object from stdout
-    # in every case.
+    # A program that uses --json always reads one object from stdout. The object therefore goes to stdout, although the
+    # text of an error does not.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 

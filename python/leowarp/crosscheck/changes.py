@@ -110,7 +110,7 @@ def changes(run: Run) -> Changes:
     full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
     former: State | None = None
     for instant in instants(run.timeline()):
-        # Reading an instant modifies the state in place, so false notices before this instant use `former`, a copy of
+        # Reading an instant modifies the state in place. A false notice before this instant uses `former`, a copy of
         # the earlier state.
         while former is not None and untrue and untrue[0][0] < instant.t_ns:
             notices += _false_notice(former, *untrue.pop(0))

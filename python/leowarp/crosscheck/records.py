@@ -23,7 +23,8 @@ CARRIED_OUT_WITHIN_NS = 1_000_000
 """The maximum delay in ns with which the guest may apply an event of the timeline. The time is not 0, because each
 reading of the agent's clock advances the clock by 512 ns."""
 
-# Size in bytes of a marker's packet, from design/cures.md: IPv4, ICMP, magic number and number.
+# The size of a marker's packet in bytes (design/cures.md). The packet has an IPv4 header, an ICMP header, a magic
+# number and the marker's number.
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -69,7 +70,7 @@ class Judge:
         """Check which packets each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # A switch without copies has a row only if packets were moved or held.
+        # If packets are not copied, a switch has a row only if it moved or held packets.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -112,7 +113,7 @@ class Judge:
             found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
             found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
             if not pd.isna(row.marker_ns):
-                # The old link may itself be the last link before the node at which the paths meet.
+                # The last link before the node at which the two paths meet may be the old link itself.
                 old, by_old = switch.rests.old, switch.met[0]
                 to_there = old[: old.index(by_old) + 1] if by_old in old else ()
                 fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
@@ -125,8 +126,8 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # The node may switch again for the same host. After this next switch, packets no longer use the link of the old
-        # path.
+        # The node may switch paths again for the same host. After this second switch, packets no longer use the link of
+        # the old path.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:

@@ -81,7 +81,8 @@ def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
     copied_pkts = int(run.switches()["copied_pkts"].sum())
     unnamed_pkts = int(tables.drops["flow"].isna().sum())
     signals_pkts = int(tables.nodetotals["signals_pkts"].sum())
-    # A drop without a flow is a lost copy or a lost notice, so the number of lost copies is only known within bounds.
+    # If a dropped packet has no flow, it is a copy or a notice. The number of lost copies is therefore known only
+    # within bounds.
     least = copied_pkts - unnamed_pkts
     most = least + min(signals_pkts, unnamed_pkts)
     found.within("copies", "eliminated_pkts", frame["eliminated_pkts"].sum(), least, most)
@@ -116,8 +117,8 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
     given_up_pkts = late_pkts + sum(each.lost_pkts for each in waits)
     found.within(where, "late_pkts", rows["late_pkts"].sum(), late_pkts, late_pkts if is_all else _ANY)
     found.within(where, "given_up_pkts", rows["given_up_pkts"].sum(), given_up_pkts, given_up_pkts if is_all else _ANY)
-    # If several packets arrive together, the last of them did not wait. If the waiting time expires and a packet is
-    # given up, however, all packets that arrive together may have waited.
+    # If several packets arrive together, the last of them did not wait. However, if a packet is given up because the
+    # waiting time expires, all packets that arrive together may have waited.
     least_pkts = sum(len(group) - 1 for each in waits for group in each.together)
     most_pkts = least_pkts + given_up_pkts if is_all else _ANY
     found.within(where, "waited_pkts", rows["waited_pkts"].sum(), least_pkts, most_pkts)

@@ -124,8 +124,8 @@ def test_the_plan_names_file_epoch_and_start(tmp_path: Path) -> None:
     later = ephemeris_of(tle_plan(path, "2022-11-16T00:01:00Z"))
     assert later is not None
     assert at_0.names == ["ONE"]
-    # The first ephemeris is at 60 s on its clock; the second has an epoch that is a minute later. The epochs of the two
-    # ephemerides differ by a rounding error of 1e-11 s
+    # The first ephemeris is at 60 s on its clock. The second ephemeris has an epoch that is a minute later than the
+    # first one's epoch. The epochs of the two ephemerides differ by a rounding error of 1e-11 s
     assert np.abs(at_0.positions_ecef_m(0) - later.positions_ecef_m(0)).max() < 1e-4
     assert at_0.warnings == ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fibres along great circles, compared with published distances."""
+"""Tests fibres along great circles against published distances."""
 
 import pytest
 
@@ -11,7 +11,8 @@ from leowarp.scenario import load, resolve
 @pytest.mark.parametrize(
     ("one_deg", "other_deg", "km"),
     [
-        # WGS84 geodesics (GeographicLib): JFK to Heathrow, Singapore to Newark; the sphere differs by at most 0.6 %.
+        # Lengths of WGS84 geodesics (GeographicLib) from JFK to Heathrow and from Singapore to Newark. Lengths on the
+        # sphere differ by at most 0.6 %.
         ((40.6413, -73.7781), (51.4700, -0.4543), 5555),
         ((1.3644, 103.9915), (40.6895, -74.1745), 15344),
         ((90.0, 0.0), (-90.0, 0.0), 20004),

@@ -102,7 +102,7 @@ def _beside(
     b = (a + 1) % len(fits)
     count, first_deg = np.array([fit.count for fit in fits]), np.array([fit.first_deg for fit in fits])
     ahead = (first_deg[b] - first_deg[a]) * count[b] / 360.0
-    # Walker's rule applies only to planes with the same number of slots, at the usual distance.
+    # Walker's rule applies only if two planes have the same number of slots and the usual distance from each other.
     even = (count[a] == count[b]) & (np.abs(gaps_deg[a] - spacing_deg) <= spacing_deg / 4)
     whole = round((180.0 if kind == "star" else 360.0) / spacing_deg)
     phasing = _phasing(ahead[even], whole)
@@ -112,7 +112,7 @@ def _beside(
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
-    # If planes are missing, F would be that of a pattern with more planes, so None is returned instead of F.
+    # If planes are missing, `phasing` is the F of a pattern with more planes. None is then returned instead of F.
     phasing = phasing if whole == len(fits) and kind != "part" else None
     return list(zip(a.tolist(), b.tolist(), ahead.tolist(), strict=True)), phasing
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orbit mean-elements messages, field by field, in the four encodings."""
+"""Tests each field of orbit mean-elements messages, in the four encodings."""
 
 from pathlib import Path
 from typing import Any
@@ -209,7 +209,7 @@ def test_after_cutting_or_doubling_lines_no_message_is_lost_in_silence(
         return
     numbers = [element.catalogue_number for element in found.elements]
     left = "\n".join(lines)
-    # In CSV and in this XML, a message is one line, so a change that removed a message's name removed the whole
+    # In CSV and in this XML, each message is one line. If a change removed a message's name, it removed the whole
     # message.
     expected = [number for number in (1, 2, 3) for _ in range(left.count(f"S-{number}"))]
     if encoding in ("csv", "xml"):

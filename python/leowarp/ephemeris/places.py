@@ -65,8 +65,8 @@ def places_of(orbits: Sgp4Orbits) -> Places:
             slots = np.flatnonzero(satellites >= 0)
             places[0, satellites[slots]], places[1, satellites[slots]] = number, plane
             places[2, satellites[slots]] = slots
-    # The sentences below name the elements' file without its directory. The sentences are part of a run's tables, and
-    # the tables must not depend on the file's directory.
+    # The sentences below name the elements' file without its directory. These sentences are stored in a run's tables,
+    # which must not depend on the file's directory.
     file = Path(orbits.file).name
     sentences = [f"{file}: {_sentence(shell, orbits.header)}" for shell in shells]
     left = [orbits.names[satellite] for satellite in np.flatnonzero(places[0] < 0)]

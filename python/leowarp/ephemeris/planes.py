@@ -116,9 +116,9 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
         shape (planes,).
     common: The number of slots in most planes.
     """
-    # The first satellite of each plane fixes where the plane's slots are, so it is no evidence that satellites are on
-    # slots. If a plane's number of slots differs from `common`, its second satellite is no evidence either, because it
-    # determines this number.
+    # The first satellite of a plane determines where the plane's slots are. It is therefore no evidence that satellites
+    # are on slots. If a plane's number of slots differs from `common`, the plane's second satellite determines this
+    # number. The second satellite is then no evidence either.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free

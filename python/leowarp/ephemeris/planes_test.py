@@ -61,8 +61,8 @@ def test_shells_are_kept_apart_and_who_keeps_no_slot_is_left_out_and_named(tmp_p
 
 
 def test_planes_above_each_other_with_slots_of_their_own_are_one_star() -> None:
-    # The 12 planes are like OneWeb's, with 45 or 48 slots each, at altitudes 4 km apart. Neighbouring planes are 15.2
-    # deg apart, and 12.8 deg across the seam.
+    # The 12 planes are like OneWeb's. Each has 45 or 48 slots, and the altitudes are 4 km apart. Neighbouring planes
+    # are 15.2 deg apart, and 12.8 deg across the seam.
     counts = [45, 48, 48, 45] * 3
     orbits = [
         Orbit(87.9, 100.0 + 15.2 * plane, 13.0 * plane + 360.0 * slot / count, 1178e3 + 4e3 * plane)

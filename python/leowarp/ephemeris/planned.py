@@ -81,8 +81,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
         # If the constellation has only one pattern, the names contain no shell number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
-    # Imported here, because importing SGP4 and the formats of elements would take a fiftieth of the time of a short run
-    # that does not need them.
+    # SGP4 and the formats of elements are imported only here. For a short run that does not need them, the import would
+    # take a fiftieth of the run's time.
     from leowarp.ephemeris.places import places_of
     from leowarp.ephemeris.selection import selected
 
@@ -118,7 +118,8 @@ def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_n
         satellites_per_plane=shell.satellites_per_plane,
         radius_m=constellation.earth_radius_m + shell.altitude_m,
         inclination_rad=math.radians(shell.inclination_deg),
-        # The planes of a star ascend over half of the equator; on the other half, the same planes descend.
+        # In a star, the ascending nodes of all planes lie on one half of the equator. The descending nodes lie on the
+        # other half.
         ascending_nodes_over_deg=180.0 if shell.pattern == "star" else 360.0,
         phasing=shell.phasing,
         node_offset_rad=math.radians(shell.node_offset_deg),

@@ -56,12 +56,12 @@ def selected(constellation: Constellation, run: Run) -> Selected:
         elements=kept,
         epoch=epoch,
         start_ns=run.start_ns,
-        # A header says that the file lists the satellites plane by plane, which is no longer true if satellites are
-        # left out.
+        # A header says that the file lists the satellites plane by plane. If satellites are left out, this is no longer
+        # true.
         header=file.header if len(kept) == len(file.elements) else None,
     )
-    # The age is checked before positions are computed. If the elements are of the wrong year, the error therefore names
-    # their date instead of an SGP4 error code.
+    # The age of the elements is checked before positions are computed. If their year is wrong, the error therefore
+    # names their date, and not an SGP4 error code.
     if DECAYED not in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)

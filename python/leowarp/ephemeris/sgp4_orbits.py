@@ -182,8 +182,8 @@ class Sgp4Orbits:
         first, first_fraction = julian_date(self.epoch)
         run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
         ages_d = [
-            # Distance in time between the epoch and the start or the end of the run, whichever is farther from the
-            # epoch.
+            # The larger of two distances in time: between epoch and start of the run, and between epoch and end of the
+            # run.
             float(np.abs(run_d - element.satrec.jdsatepoch - element.satrec.jdsatepochF).max())
             for element in self.elements
         ]

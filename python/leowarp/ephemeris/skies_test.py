@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directions in which a station may use satellites. Tests of the allowed directions: the map is interpolated across
-north, and the geostationary arc has the right elevation."""
+"""The directions in which a station may use satellites. Tests that the map of allowed directions is interpolated across
+north, and that the geostationary arc has the right elevation."""
 
 import math
 

@@ -56,8 +56,8 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
     turn = np.ones_like(unit)
     # Larger numbers of slots would leave more than half of the slots empty in every plane.
     for count in range(1, min(2 * most_in_plane, MOST_SLOTS) + 1):
-        # For `count` slots, the product in the docstring is at most the quotient below, and equals the quotient if all
-        # satellites are in slots.
+        # For `count` slots, the product in the docstring is at most the quotient below. It is equal to the quotient if
+        # all satellites are in slots.
         if len(phase_deg) ** 2 / (planes * count) <= best:
             break
         turn *= unit

@@ -27,7 +27,7 @@ def test_visibility_is_the_triangle_of_station_centre_and_satellite(
     radius_m = EARTH_M + altitude_m
     satellite_m = EcefMetres(radius_m * (math.cos(gamma) * up + math.sin(gamma) * aside))
 
-    # Slant range by the law of cosines; elevation by tan(elevation) = (cos g - R/r) / sin g
+    # The slant range follows from the law of cosines. The elevation follows from tan(elevation) = (cos g - R/r) / sin g
     slant_m = math.sqrt(EARTH_M**2 + radius_m**2 - 2 * EARTH_M * radius_m * math.cos(gamma))
     elevation_deg = math.degrees(math.atan2(math.cos(gamma) - EARTH_M / radius_m, math.sin(gamma)))
     # The law of cosines is inexact if the three points are nearly on a line.

@@ -51,8 +51,8 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterat
             if at + 1 == len(content):
                 raise ScenarioError(f"{path}:{number}: the file ends after line 1 of a TLE", COLUMNS)
             second_number, second, blanks_between = content[at + 1]
-            # If there are more blank lines between a text and line 1 than between lines 1 and 2, the text is not the
-            # satellite's name.
+            # The text above line 1 may be the satellite's name. It is not the name if more blank lines follow the text
+            # than follow line 1.
             named = before is not None and not _IS_ELEMENT.match(before[1]) and blanks_above <= blanks_between
             # In some files, such as Space-Track's 3LE, the line with the name begins with a 0.
             name = before[1].removeprefix("0 ") if named and before is not None else ""
@@ -228,12 +228,12 @@ _ALPHA_5 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _NO_PROSE = r"(?:(?![^\W\d_]{2})|.{50})"
 _IS_ELEMENT, _IS_FIRST, _IS_SECOND = (re.compile(f"{number} {_NO_PROSE}") for number in ("[12]", "1", "2"))
 _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9]{3}[0-9] [ 0-9]{3}\.[0-9]{4} .{30})")
-# First column, last column, meaning and pattern of each field.
+# For each field: its first column, its last column, its meaning and its pattern.
 _Layout = tuple[tuple[int, int, str, str], ...]
 # Catalogue numbers above 99999 begin with a letter (Alpha-5).
 _CATALOGUE = (3, 7, "catalogue number", r"(?=.{5}) *[0-9]+|[A-HJ-NP-Z][0-9]{4}")
-# In this field, Hypatia's older files have a fifth decimal instead of a blank, so its eight columns still contain the
-# same number.
+# In this field, Hypatia's older files have a fifth decimal instead of a blank. The field's eight columns therefore
+# still contain the same number.
 _ANGLE = r" *[0-9]{1,3}\.[0-9]{4,6}"
 # Instead of the sign there may be a leading zero, which does not change the number. If B* contains a blank, `sgp4`
 # returns NaN, so blanks are rejected.
@@ -251,6 +251,6 @@ _LINE_2: _Layout = (
     (44, 51, "mean anomaly", _ANGLE), (53, 63, "mean motion", r" *[0-9]{1,2}\.[0-9]{8}"),
     (64, 68, "revolution number", "[ 0-9]{5}"), (69, 69, "checksum", "[0-9]"),
 )  # fmt: skip
-# First column, last column, meaning and largest value of the angles of line 2.
+# The angles of line 2: first column, last column, meaning and largest value.
 _ANGLES = ((9, 16, "inclination", 180.0), (18, 25, "ascending node", 360.0), (35, 42, "argument of perigee", 360.0),
            (44, 51, "mean anomaly", 360.0))  # fmt: skip

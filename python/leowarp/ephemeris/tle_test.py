@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two-line element sets: the text that is read, skipped and counted, or rejected."""
+"""Tests files of two-line element sets: which text is read, which is skipped and counted, and which is rejected."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ def test_names_are_plane_and_slot_in_the_order_of_the_positions() -> None:
 
 
 def test_satellites_start_where_the_pattern_says() -> None:
-    # Plane p has its ascending node at p 180/P, and slot s the argument of latitude 360 s/S + 360 F p/(P S).
+    # The ascending node of plane p is at p 180/P. The argument of latitude of slot s is 360 s/S + 360 F p/(P S).
     walker = dataclasses.replace(STUDY, phasing=5, node_offset_rad=0.3)
     eci_m = walker.positions_eci_m(0)
     for p, s in ((0, 0), (3, 7), (17, 35)):
@@ -67,8 +67,8 @@ def test_period_is_keplers() -> None:
 
 
 def test_neighbouring_planes_are_farthest_at_the_equator_and_nearest_at_the_highest_latitude() -> None:
-    # Two satellites of equal phase, whose nodes are 10 deg apart, are 2 a sin(5 deg) apart at u = 0, and 2 a cos(i)
-    # sin(5 deg) at u = 90 deg.
+    # The nodes of two satellites of equal phase are 10 deg apart. At u = 0, the satellites are 2 a sin(5 deg) apart. At
+    # u = 90 deg, they are 2 a cos(i) sin(5 deg) apart.
     eci_m = STUDY.positions_eci_m(0)
     chord_m = 2 * STUDY.radius_m * math.sin(math.radians(5))
     assert np.linalg.norm(eci_m[36] - eci_m[0]) == pytest.approx(chord_m, abs=1e-6)
@@ -89,7 +89,7 @@ def test_a_geostationary_satellite_stands_still_over_the_earth() -> None:
         greenwich_rad=0.7,
     )
     track_m = walker.positions_ecef_m(np.arange(0, 86_400 * S, 3_600 * S))
-    # The tolerance is that of rounding: 42164 km times the relative error 1e-15 of an angle.
+    # The tolerance allows for rounding: 42164 km times the relative error 1e-15 of an angle.
     assert np.abs(track_m - track_m[0]).max() < 1e-5
     assert math.atan2(track_m[0, 0, 1], track_m[0, 0, 0]) == pytest.approx(-0.7)
 
@@ -123,7 +123,7 @@ def test_many_instants_at_once_are_the_same_as_one_by_one(walker: Walker, times:
     together_m = walker.positions_ecef_m(np.array(times))
     assert together_m.shape == (len(times), walker.planes * walker.satellites_per_plane, 3)
     for t_ns, here_m in zip(times, together_m, strict=True):
-        # numpy's code for arrays and for single values may give different last bits.
+        # numpy uses different code for arrays and for single values, so the last bits may differ.
         assert np.abs(here_m - walker.positions_ecef_m(t_ns)).max() <= 1e-6
 
 

@@ -55,7 +55,7 @@ def take(
         for case in chosen
         for role, plan in plans_of(subject, case, number).items()
     }
-    # Several cases may have the same plan, which is run only once, under the name of the first of these cases.
+    # Several cases may have the same plan. Such a plan is run only once, under the name of the first of these cases.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests an exam without a guest. Failed cases must be listed, all other cases must get a verdict, and all files must
-agree."""
+"""Tests an exam without a guest. All failed cases must be listed. Every other case must get a verdict. All files must
+have the same results."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -127,8 +127,8 @@ def test_further_seed_changes_the_seed_and_nothing_else(exam):
 
 def test_seeds_repeat_every_case_and_leave_the_verdicts_alone(exam):
     once, seeded = exam().document(), exam(seeds=3)
-    # The second exam makes runs with two further seeds of two plans, and repeats the failed run. Together with the
-    # first exam's 2 runs, 2 + (2 x 2 + 1) runs are made.
+    # The second exam runs two plans with two further seeds each, and repeats the failed run. Together with the first
+    # exam's 2 runs, 2 + (2 x 2 + 1) runs are made.
     assert exam.begun() == 7
     rows = seeded.document()["cases"]
     assert [{key: row[key] for key in row if key != "seeds"} for row in rows] == once["cases"]

@@ -16,7 +16,7 @@ SPACING_NS = 8 * 1514 * SECOND_NS // 15_000_000
 
 def transfer(burst_ns: int, seed: int, *, told: bool = True) -> Transfer:
     """Return a simulated transfer of 300 s in the uplink. In each round trip, 20 segments are sent one after another at
-    15 Mbit/s. Segments lost in bursts are retransmitted one RTT later."""
+    15 Mbit/s. If segments are lost in a burst, they are retransmitted one RTT later."""
     access = Access(loss_burst_ns=burst_ns)
     begins_ns, ends_ns = bursts_ns(access, "up", 0.004, seed=seed, duration_ns=300 * SECOND_NS)
     rows_ns = np.arange(0, 299 * SECOND_NS, RTT_NS, dtype=np.int64)

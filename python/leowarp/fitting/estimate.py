@@ -84,9 +84,9 @@ def resampled(
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [TAIL, 1.0 - TAIL], axis=0)
-    # Resamples of a few slots vary less than other recordings would. Their variance is smaller by the factor (n - 1) /
-    # n, and Student's t applies instead of the normal distribution. The confidence interval is therefore widened by two
-    # factors: for the variance and for Student's t.
+    # If a recording has only a few slots, its resamples vary less than other recordings would. The variance of the
+    # resamples is smaller by the factor (n - 1) / n. In addition, Student's t applies instead of the normal
+    # distribution. The confidence interval is therefore widened by two factors: for the variance and for Student's t.
     middle = statistic(values)
     others = max(count - 1, 1)
     wider = float(student.ppf(1.0 - TAIL, others) / norm.ppf(1.0 - TAIL)) * np.sqrt(count / others)

@@ -68,7 +68,7 @@ def test_intervals_hold_as_often_as_they_say(name):
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
     # Suppose that intervals contained the true value in only 95 of 100 recordings. A single key would exceed its limit
-    # of misses in 1 of 10,000 cases. The keys together would exceed their limit in 1 of 1,000 cases.
+    # of misses in 1 of 10,000 cases. All keys together would exceed their common limit in 1 of 1,000 cases.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 
@@ -208,7 +208,7 @@ def test_jitter_that_differs_from_slot_to_slot_and_has_a_tail_is_told():
 
 
 def test_the_spread_by_chance_is_that_of_recordings_with_one_jitter():
-    # The variance over six simulations was 8 % smaller than that of recordings, so that the jitter of recordings seemed
+    # With six simulations, the variance was 8 % smaller than in recordings. The jitter of recordings therefore seemed
     # to differ from slot to slot.
     kind = KINDS["150 ms, 60 min"]
     access = Access(residual_loss_ratio=0.005, residual_loss_up_ratio=0.005)

@@ -96,8 +96,8 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
             middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
             ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
     if not ends:
-        # If no tried range of holds gives peaks of the recorded width, the nearest range is used. The interval of the
-        # shortest hold is the lower half of the range. The interval of the longest hold is the upper half of the range.
+        # If no tried range of holds gives the recorded width of the peaks, the nearest range is used. Its lower half is
+        # the interval of the shortest hold. Its upper half is the interval of the longest hold.
         half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
         middle_ns = median_ns - float(np.median(over_hold_ns))
         ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
@@ -158,8 +158,8 @@ def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: i
 
     These minimum delays matter, because a probe under way at a path change contributes to the peak.
     """
-    # The simulated reconfigurations are closer together than real ones, so that a simulation of the same length has
-    # more peaks.
+    # The simulated reconfigurations are closer together than real reconfigurations. A simulation of the same length
+    # then has more peaks.
     schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
     drawn = dataclasses.replace(
         access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS

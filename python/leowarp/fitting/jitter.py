@@ -106,7 +106,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         spread = fit_spread(widths_ns, _chance_widths_ns(taken, shaped, ways))
         assert isinstance(spread.value, float)
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
-        # The spread by chance depends on the jitter and its steps, so it is simulated again with the fitted values.
+        # A part of the spread is due to chance. This part depends on the jitter and its steps, so it is simulated again
+        # with the fitted values.
         means: dict[str, Any] = {f"{one.key}_ns": round(number(one)) for one in found.estimates}
         own = dataclasses.replace(shaped, **means)
         spread = fit_spread(widths_ns, _chance_widths_ns(taken, own, ways))
@@ -135,8 +136,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Two covariances are added: that of the recording's statistics, and that of the mean over `_LAST_SEEDS` simulations
-    # of the same length.
+    # Two covariances are added. The first is the covariance of the recording's statistics. The second is the covariance
+    # of the mean over `_LAST_SEEDS` simulations of the same length.
     covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -160,7 +161,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
         # The slopes of the first rounds are computed far from the solution, so they are dropped. The slopes of later
-        # rounds differ by random draws, so they are averaged.
+        # rounds are averaged, because random draws make them differ.
         fresh = max(trial - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         logs = np.clip(logs + _step(slopes, weights, target - here), bounds[:, 0], bounds[:, 1])
@@ -170,7 +171,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
-    # Every fit uses the same few simulations, and would therefore have the same error. The last step uses more
+    # All fits use the same few simulations, so all of them would have the same error. The last step uses more
     # simulations than the earlier steps.
     apart = target - np.mean([moments(logs, seed) for seed in range(1, _LAST_SEEDS + 1)], axis=0)
     logs = np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
@@ -191,8 +192,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
         low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
         if not dense:
             # The delays of sparse probes depend on the squares of the two directions' means. The error of a squared
-            # mean hardly depends on its value. If an estimate is too large by chance, an interval that is computed from
-            # the error of its logarithm is too narrow.
+            # mean is nearly the same for small and for large means. If an estimate is too large by chance, an interval
+            # that is computed from the error of its logarithm is too narrow.
             low = min(low, float(np.exp(log) * np.sqrt(max(1.0 - 2.0 * wide * error, 0.0))))
             low = max(low, float(np.exp(least)))
         if name == "jitter_up_step_ns":
@@ -250,8 +251,8 @@ def _without_noise(
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # If the data hardly determine some combination of the parameters, all variances are uncertain. For uncertain
-    # variances the result is 0, and the caller uses its own errors.
+    # If the data determine at least one combination of the parameters poorly, all variances are uncertain. If the
+    # variances are uncertain, the result is 0. The caller then uses errors that it computes itself.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)

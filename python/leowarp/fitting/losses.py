@@ -87,8 +87,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # By chance, a few losses may be spread evenly over the slots, so the interval is never narrower than the interval
-    # for independent losses.
+    # A few losses may be spread evenly over the slots by chance. The interval is therefore never narrower than the
+    # interval for independent losses.
     least, most = (1.0 - float(np.sqrt(1.0 - end)) for end in share_interval(int(lost.sum()), int(sent.sum())))
     low, high = max(min(low, least), 0.0), max(high, most)
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
@@ -135,8 +135,8 @@ def _outages(
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # The value with this rank lies at a quantile that has a beta distribution; `middle` is the median of this
-    # distribution.
+    # The value with this rank lies at a random quantile. This quantile has a beta distribution, and `middle` is the
+    # median of this distribution.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
@@ -149,8 +149,8 @@ def _outages(
     for seed in range(1, _ROUNDS + 1):
         moved = target - statistics(found, seed)
         found = np.clip(found + _GAIN * moved, _least(access), _MOST)
-    # Outages may overlap, and short outages may fall between two probes, so a statistic changes by less than its
-    # parameter.
+    # Outages may overlap, and short outages may fall between two probes. If a parameter changes, its statistic
+    # therefore changes by less than the parameter.
     slopes = _slopes(lambda values: statistics(values, _ROUNDS), found, access)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
@@ -166,8 +166,9 @@ def _outages(
     # A resample never contains an outage longer than the longest observed outage, so resampling gives no valid interval
     # for the maximum length.
     low, high = ends
-    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration,
-    # and vice versa. More outages merge more often, so shorter outages give equally long runs of losses.
+    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration.
+    # The upper end of the longest outage is computed with the lower end of this number. If there are more outages, they
+    # merge more often. Shorter outages then give equally long runs of losses.
     for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
@@ -247,8 +248,8 @@ def _longest(
         counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
         copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
         order = np.argsort(-logs)
-        # `ranks[k, n]` counts those runs of simulated recording k that are at least as long as the n-th longest of all
-        # simulated runs.
+        # `ranks[k, n]` is the number of long runs of losses in simulated recording k. A run is long if it is at least
+        # as long as the n-th longest of all simulated runs.
         ranks = np.cumsum(copies[:, numbers[order]], axis=1)
         wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
         made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
@@ -284,7 +285,7 @@ def _simulated_runs(
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
     counts, logs, numbers = _runs(t_ns, lost, probes.interval_ns, schedule)
-    # Only runs at reconfigurations for which outages were simulated are counted.
+    # A run of losses is counted only if outages were simulated for its reconfiguration.
     inside = numbers < len(begin_ns)
     return counts[: len(begin_ns)], logs[inside], numbers[inside]
 

@@ -40,8 +40,8 @@ def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> 
     here, by_chance = float(variance(logs)), float(variance(of_made))
     least, most = (float(end) for end in resampled(logs, variance))
     fewest, largest = (float(end) for end in resampled(of_made, variance))
-    # The two variances are independent estimates, so the squares of their errors add up to the squared error of their
-    # difference.
+    # The two variances are independent estimates. The squared error of their difference is therefore the sum of their
+    # squared errors.
     low = here - by_chance - float(np.hypot(here - least, largest - by_chance))
     high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
     value = here - by_chance if low > 0.0 else 0.0

@@ -35,8 +35,8 @@ class PlannedChain(PlannedMedium[Chain]):
         delay_ns = rounded_ns(self.plan, chain.delay_ns)
         routers = np.arange(chain.hops + 1)
         events.delays(0, routers[:-1], routers[1:], np.full(chain.hops, delay_ns))
-        # netem's limit includes the packets in its delay line (sch_netem.c, `netem_enqueue`): with a limit of 500
-        # packets and 10 ms at 100 Mbit/s, only 417 could wait (docs/concepts/links.md).
+        # netem's limit includes the packets in its delay line (sch_netem.c, `netem_enqueue`). With a limit of 500
+        # packets and 10 ms at 100 Mbit/s, only 417 packets could wait (docs/concepts/links.md).
         if link.limit_counts_flying:
             events.make_room_for_flying({(i, i + 1): delay_ns for i in range(chain.hops)})
         return events.table(TimelineMetadata(warnings=[]))

@@ -134,7 +134,8 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
-    # If netem sent some packets at once, the mean delay would be above `delay`.
+    # If the delays of some packets were below 0, netem would send these packets immediately. The mean delay would then
+    # be above `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)

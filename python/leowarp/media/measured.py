@@ -80,7 +80,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             _play(events, sender, rows, capacity)
     if link.limit_counts_flying:
         longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
-        # netem has one limit for the whole run, which must be enough for the longest delay at the highest rate.
+        # netem has one limit for the whole run. This limit must be enough for the longest delay at the highest rate.
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]

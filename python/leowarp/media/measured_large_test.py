@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a run reads only the rows of a large table that it needs. The timeline is the same as from the whole
-table."""
+"""Tests how a run reads large tables. The run must read only the rows that it needs. These rows must give the same
+timeline as the whole table."""
 
 import dataclasses
 from pathlib import Path

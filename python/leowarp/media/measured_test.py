@@ -48,7 +48,8 @@ def events(resolved: Plan, *names: str) -> list[tuple]:
 
 
 def channel(resolved: Plan, a: str = "r0") -> list[tuple[float, float, float]]:
-    """Return the rows of the downlink (r0 > r1) or uplink: time in s, delay in ms, share lost."""
+    """Return the rows of the link from `a` as (time in s, delay in ms, loss ratio). The link from r0 is the downlink,
+    and the link from r1 is the uplink."""
     return [
         (row["t_ns"] / S, row["delay_ns"] / MS, row["loss_ratio"])
         for row in timeline_of(resolved).to_pylist()
@@ -127,7 +128,7 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
     """Return the output of ping -D. A None in `rtts_ms` is a lost probe. The lines at the indexes in `without` are left
-    out. These indexes get no sequence number."""
+    out. No sequence number is used for a line that is left out."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -169,8 +170,8 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    # Each row of the channel is valid from the middle between its own probe and the previous probe. A probe sent at A
-    # is answered at B 15, 16 or 17 ms later.
+    # Each row of the channel is valid from the middle between the previous probe and the row's own probe. A probe that
+    # A sends is answered at B 15, 16 or 17 ms later.
     down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
     up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
     lossy_down = [*down[:2], (0.15, 16, 1), down[2]]
@@ -226,8 +227,8 @@ def test_a_path_on_which_every_probe_was_lost_has_no_delay(tmp_path: Path) -> No
 
 
 def gap(folder: Path, **keys: Any) -> Plan:
-    """Return a plan with probes 0.1 s apart until 0.4 s, and nothing until 2 s. The sequence numbers continue after the
-    pause."""
+    """Return a plan with a measurement. Its probes are 0.1 s apart until 0.4 s. The next probe is at 2 s. The sequence
+    numbers continue after the pause."""
     text = pings([30.0] * 5 + [0.0] * 15 + [40.0] * 3, without=tuple(range(5, 20)))
     return measured(folder, text, duration_s=2.3, keys={"rtt": "down", **keys})
 
@@ -236,7 +237,7 @@ def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> N
     with pytest.raises(ScenarioError, match=r"a sample at 0\.4 s, and the next is 1\.6 s later") as raised:
         timeline_of(gap(tmp_path))
     assert 'gaps = "hold", "down" or "linear"' in str(raised.value.hint)
-    # A run that ends before the gap in the samples, or begins after it, does not need the key `gaps`.
+    # A run needs no key `gaps` if it ends before the gap in the samples, or begins after the gap.
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
 
@@ -325,7 +326,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
 def test_at_any_time_the_tables_say_what_the_trace_says(
     tmp_path: Path, steps: list[tuple[int, int]], start_ms: int, duration_ms: int
 ) -> None:
-    """For each row, `steps` contains a pair: its length in ms and its delay in us."""
+    """For each row, `steps` contains a pair: the row's length in ms, and the row's delay in us."""
     t_ms = np.cumsum([0, *(step for step, _ in steps[:-1])])
     delays_us = np.array([delay for _, delay in steps])
     text = "t_s,delay_ms\n" + "".join(f"{t / 1e3},{d / 1e3}\n" for t, d in zip(t_ms, delays_us, strict=True))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every medium implements the protocol, and its stations, routes and timeline are consistent."""
+"""Tests that every medium implements the protocol, and that the medium's stations, routes and timeline are
+consistent."""
 
 import dataclasses
 
@@ -57,5 +58,5 @@ def test_a_plan_with_a_constellation_needs_its_ephemeris(plans):
 
 def test_rates_are_those_of_the_links_that_carry_packets(plans):
     assert len(planned(plans["constellation"]).steady_links()) == 2
-    # The rate of an access link changes, so it has no steady links.
+    # The rate of an access link changes, so this plan has no steady links.
     assert planned(plans["access"]).steady_links() == ()

@@ -81,8 +81,8 @@ def test_scalars_of_the_flow(result):
     assert flow["late_pkts"] == syn.LATE_PKTS
     assert flow["acks_late_pkts"] == syn.LATE_ACKS
     assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
-    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before 60 s: 59955
-    # packets.
+    # The first packet was sent at 0.5 ms. The last packet that arrives by 60 s was sent 45 ms before 60 s. In total,
+    # 59955 packets arrive.
     assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
     # The round trip is 80 ms for 10 s, 82 ms for 10 s, 60 ms for 20 s and 90 ms for 20 s.
     assert flow["srtt_p50_us"] == 80_000
@@ -130,7 +130,7 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After the first 50 ms, packets arrive at
+    # The delay rises by 15 ms, so 15 fewer packets arrive in the first 50 ms. After the first 50 ms, packets arrive at
     # the old rate.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
@@ -189,7 +189,7 @@ def test_path_delay_follows_links_and_routes(tables):
 def test_packet_rtt_is_the_way_there_and_back_and_the_wait_for_a_second_packet(tables):
     frame = packet_rtt(tables, 0)
     calm = frame[frame["sent_ns"].between(21 * S, 22 * S)]
-    # An ACK answers every second packet, so one of two packets waits for 1 ms.
+    # An ACK answers every second packet, so one packet of each pair waits for 1 ms.
     assert set(calm["rtt_ns"] // MS) == {60, 61}
     assert len(calm) == 1000
     queued = frame[frame["sent_ns"].between(19 * S + 500 * MS, 19 * S + 900 * MS)]
@@ -212,7 +212,7 @@ def test_link_use(result):
 def test_use_is_taken_over_the_time_on_a_path_too(result):
     rows = result.links.set_index("direction")
     row = rows.loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
-    # The path uses the link only in the first 20 of 60 s, but the link stays up.
+    # The link stays up for all 60 s, but the path uses it only in the first 20 s.
     assert (row["up_ns"], row["on_path_ns"]) == (60 * S, 20 * S)
     assert row["use_on_path_ratio"] == pytest.approx(3 * row["utilisation_ratio"])
     assert rows.loc[2 * syn.LINKS.index(("Madrid", "s-00-00")), "on_path_ns"] == 40 * S
@@ -278,8 +278,8 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """A run in which the path never changes. The links have no rate limit, because one path could not carry the usual
-    traffic."""
+    """A run in which the path never changes. The links have no rate limit. With the usual limit, one path could not
+    carry the usual traffic."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)
 
@@ -340,10 +340,10 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # A missing packet makes the receiver buffer all later packets, so the window is full. The receiving program is not
-    # the cause of the full window.
+    # If a packet is missing, the receiver buffers all later packets, so the receive window is full. The receiving
+    # program is not the cause of the full window.
     assert told(0.75, ca_state=3) is None
-    # The path carries as much as it can, so the receive window limits nothing.
+    # The path carries as much as it can, so the receive window is not the limit.
     assert told(0.75, used_ratio=0.95) is None
 
 

@@ -235,8 +235,8 @@ def _not_stored(tables: Tables) -> list[str]:
     must have them."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
-    # The counts in `bins` cover all packets. `observe.packets` selects which packets are stored individually; packets
-    # of the kinds in `kept` are always stored.
+    # The counts in `bins` cover all packets. `observe.packets` selects the packets that are stored individually.
+    # Packets of the kinds in `kept` are always stored.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

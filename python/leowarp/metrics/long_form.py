@@ -174,8 +174,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
         during the whole second.
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # Each second begins with the delay that is valid at its start. If a second has a path at some times only, fmin
-    # ignores nan (no path).
+    # Each second begins with the delay that is valid at its start. A delay of nan means that there is no path. If a
+    # second has a path for only some of the time, fmin ignores the nan.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))

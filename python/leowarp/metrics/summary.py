@@ -195,7 +195,7 @@ def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
     """Return the instants at which the path changed during a flow's life, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
-    # counted, the share of changes with losses would be too low.
+    # were included, the share of changes with losses would be too low.
     return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]
 
 

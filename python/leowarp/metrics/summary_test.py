@@ -17,7 +17,7 @@ from leowarp.scalars.of_run import COSTS, CURES
 from leowarp.scenario.schema import Flow
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
-# No flow of these runs lacks its share of the goodput, so `share_reason` is null too.
+# Every flow of these runs has its share of the goodput, so `share_reason` is null too.
 NO_TRANSFERS = {"completion_ns", "share_reason"}
 # The tables lack `acks`, the kernel's counters and some columns of TCP_INFO.
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
@@ -58,7 +58,7 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """The synthetic runs lack some scalars, which `tests/guest/scalars_test.py` finds in guest runs."""
+    """The synthetic runs lack some scalars. `tests/guest/scalars_test.py` finds these scalars in guest runs."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {
         *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"

@@ -31,9 +31,9 @@ SYNS = 2
 the run. The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
 
 # A flow is reported only if both `HELD_RATIO` and `HELD_US` are exceeded. A growing receive window limits slow start
-# for a while without any fault. With packets of 1,115 bytes over a path of 180 ms, the window limits slow start for 0.6
-# to 0.8 s. A window that did not grow limited a flow with packets of 800 bytes permanently: it got 2.9 of 40 Mbit/s
-# (docs/changes/0.2.0.md, "Receivers read as their windows grow").
+# for a while, even if nothing is wrong. With packets of 1,115 bytes over a path of 180 ms, the window limits slow start
+# for 0.6 to 0.8 s. In one case, the window did not grow and limited a flow with packets of 800 bytes permanently. The
+# flow got 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """The limits of the time in which a receiver's window may limit a flow: a share of the sampled time, and a time in us.
 If a flow is above both limits, it is reported."""
@@ -130,8 +130,8 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
-    # During loss recovery, data that arrived after a missing packet fill the window, so the path and not the receiver
-    # limits the flow.
+    # During loss recovery, the receive window is full of data that arrived after a missing packet. The flow is then
+    # limited by the path, and not by the receiver.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
     # tcpi_rwnd_limited is cumulative. The result is the sum of the increases between successive samples that are both

@@ -85,7 +85,8 @@ class Source:
         # 65,535 is the maximum length of a UDP payload (RFC 768 has 16 bits for the length).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP does not define its payload, so the position of the number must be set.
+        # UDP does not define the format of its payload. The user must therefore set the position of the sequence
+        # number.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the reading of captures from other tools. The metrics must be correct. Skipped, missing and merged packets, and
-the place of the capture, must be reported."""
+"""Tests the reading of captures from other tools. The metrics must be correct. leowarp must report skipped, missing and
+merged packets, and where the packets were captured."""
 
 import pytest
 from hypothesis import given, settings
@@ -61,8 +61,8 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "reordered", "lost", "undecided"),
     [
-        # The IP identification shows when the packet was sent: after the packets with larger numbers (a
-        # retransmission), or before them (overtaken).
+        # The IP identification shows when a packet was sent. A retransmission was sent after the packets with larger
+        # numbers, and an overtaken packet before them.
         ([105, 106, 107, 108, 109], 0, 1, 0),
         ([105, 106, 107, 108, 104], 1, 0, 0),
         ([0, 0, 0, 0, 0], 1, 0, 1),
@@ -140,7 +140,8 @@ def test_times_to_live_tell_where_a_capture_was_made(tmp_path, hops, place):
 
 @st.composite
 def any_frames(draw):
-    """Return random frames of a capture: echo requests and other packets, truncated, duplicated, and in any order."""
+    """Return random frames of a capture. They contain echo requests and other packets. They may be truncated,
+    duplicated, and in any order."""
     numbers = draw(st.lists(st.integers(0, 30), min_size=1, max_size=30))
     frames = [
         Frame(1000 * k, draw(st.sampled_from([ethernet, pppoe]))(echo(number)), captured_bytes=draw(cuts))

@@ -161,8 +161,9 @@ def measure_file(
     # if the file is a pipe from which no data has come.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # The number of a packet has 16 bits for ICMP and RTP, 32 for TCP (a byte number), and `field_size` bytes for
-        # UDP. The crate handles the wrap-around of packet numbers in captures, so the setting `bits` must not be set.
+        # A packet's number has 16 bits for ICMP and RTP, and 32 bits for TCP, where it counts bytes. For UDP, it has
+        # `field_size` bytes. The crate handles the wrap-around of packet numbers in captures, so the setting `bits`
+        # must not be set.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -316,8 +317,8 @@ def _what_is_there(file: Reading) -> str:
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
-# First bytes of pcapng's section header, and of pcap in either byte order, with microseconds (a1b2c3d4) or nanoseconds
-# (a1b23c4d).
+# `_CAPTURES` contains the first bytes of pcapng's section header, and of pcap in both byte orders. The times of pcap
+# are in microseconds (a1b2c3d4) or nanoseconds (a1b23c4d).
 _OTHER_CAPTURES = {
     b"\x34\xcd\xb2\xa1": "pcap, modified by Kuznetzov",
     b"\xa1\xb2\xcd\x34": "pcap, modified by Kuznetzov",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests reading sequences from files of every format. The same sequence gives the same metrics in each format, and
-errors name their position in the file."""
+"""Tests reading sequences from files of every format. The same sequence must give the same metrics in each format. Each
+error message must name the position of the error in the file."""
 
 import contextlib
 import io

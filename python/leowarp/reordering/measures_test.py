@@ -66,7 +66,7 @@ def test_rfc_4737_table_4_has_gap_and_runs():
     gaps = reordering.gaps(arrivals)
     assert (gaps.reordering_discontinuities, gaps.gaps, gaps.max_pkts, gaps.max_ns) == (2, 1, 7, None)
     runs = reordering.runs(arrivals)
-    # Packets 4, 5 and 11 end the three runs, which have 5, 0 and 5 packets in order.
+    # The three runs end at packets 4, 5 and 11, and have 5, 0 and 5 packets in order.
     assert (runs.runs, runs.in_order_pkts, runs.last_pkts) == (3, 13, 3)
     assert reordering.extents(arrivals).extent_pkts.tolist() == [2, 3]
     assert reordering.extents(arrivals).pkts.tolist() == [2, 1]

@@ -50,7 +50,7 @@ class Density:
     def share(self) -> np.ndarray:
         """The reorder density RD: the share of the packets with each displacement, as a float64 array of shape (n,).
         The sum is 1."""
-        # If no packet was counted, the array is empty, so any divisor may be used.
+        # If no packet was counted, the array is empty, so the divisor has no effect.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).

@@ -76,7 +76,8 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
             parse_options=pacsv.ParseOptions(delimiter=delimiter),
-            # No text is treated as null, so an empty cell counts as an invalid number, and the error names its row.
+            # No text, not even an empty cell, is read as null. An empty cell is thus an invalid number, and the error
+            # names its row.
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
             ),
@@ -154,7 +155,7 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # A number with too many digits for a decimal was printed from a float, so the float values are used.
+            pass  # A number with too many digits for a decimal was printed from a float. Floats are then used.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -170,8 +171,8 @@ def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        # If Arrow cannot convert the column, Arrow's error names no value. Converting the values one by one finds the
-        # first value that is not a number.
+        # If Arrow cannot convert the column, its error does not name the wrong value. The values are then converted one
+        # by one, to find the first value that is not a number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))

@@ -112,7 +112,8 @@ def run_labels(views: Sequence[Run]) -> dict[int, str]:
 def _run_labels(runs: Sequence[Run]) -> list[str]:
     algorithms = [_algorithm_name(algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    # The names are algorithms, scenarios, both, or directories: the first of these that differs in all runs is used.
+    # Runs are named by algorithm, by scenario, by both, or by directory. The first choice that gives every run a
+    # different name is used.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):
@@ -130,7 +131,7 @@ def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
     if any(run.chosen_flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [algorithm_of(run) if run.tcp_flows else "" for run in runs]
-    # Styles by algorithm are used only if all runs have different algorithms: two runs of CUBIC would both be blue.
+    # Styles by algorithm are used only if all runs have different algorithms. Two runs of CUBIC would both be blue.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]

@@ -168,8 +168,8 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
-    # If both kinds of link have the same text, as by default, it is shown only once, because a figure has space for
-    # only a line or two.
+    # By default, the texts for ISLs and for ground links are equal. Equal texts are shown only once, because a figure
+    # has space for only a line or two.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":

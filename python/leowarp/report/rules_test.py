@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the text below a figure lists the settings of the plan that shape results."""
+"""Tests that the text below a figure lists those settings of the plan that affect the results."""
 
 import pytest
 

@@ -101,8 +101,8 @@ def styled() -> Iterator[None]:
     if _BLOCKS:
         yield
         return
-    # The backend stays the caller's, because `rc_context` does not restore a backend (see its documentation). Reading
-    # it from `mpl.rcParams` would import pyplot.
+    # The caller's backend is not changed, because `rc_context` does not restore a backend (see its documentation).
+    # Reading the backend from `mpl.rcParams` would import pyplot.
     settings: Any = {key: value for key, value in (mpl.rcParamsDefault | RC).items() if key != "backend"}
     with mpl.rc_context(rc=settings):
         _BLOCKS.append(settings)

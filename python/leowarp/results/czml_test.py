@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CZML of a run follows the conventions of CZML and agrees with the tables of the run."""
+"""Tests that the CZML of a run follows the conventions of CZML, and agrees with the tables of the run."""
 
 import itertools
 import json

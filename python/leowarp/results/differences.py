@@ -87,7 +87,8 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 def condensed(found: Sequence[Difference]) -> list[Difference]:
     """Merge rows of `found` that repeat each other. If a list item (a flow, a station, a hop) is missing in some runs,
     it has one row instead of one row per key."""
-    # A missing flow has only one row: a row for each of its dozen keys would only repeat that the flow is missing.
+    # A missing flow has only one row. A row for each of the flow's dozen keys would only repeat that the flow is
+    # missing.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")

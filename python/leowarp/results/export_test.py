@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TLS keys that programs wrote, and the captures to which the keys are added."""
+"""Tests how the TLS keys that programs wrote are found and added to captures."""
 
 import struct
 from types import SimpleNamespace

@@ -116,7 +116,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
     """Return the run directory of each seed of a group. The seeds in the names have equal length."""
-    # Listings sort names as text, so names of equal length put the directories in the order of their seeds.
+    # Listings sort names as text. If the names have equal length, the directories are listed in the order of their
+    # seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

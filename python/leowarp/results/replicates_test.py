@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seeds in the notation that users write, and the conditions for a group of runs."""
+"""Tests the notation in which users write seeds, and the conditions for a group of runs."""
 
 from pathlib import Path
 

@@ -62,8 +62,8 @@ class Run(RunTables):
     def of_flow(self, flow: int | str) -> Run:
         """Return a view of the run whose figures show only the chosen flow. The tables have all flows."""
         found = object.__new__(Run)
-        # The objects of all flows share the values that one of them has read or computed. Without sharing, each of
-        # 2,000 flows would have its own list of 2,000 names.
+        # If the object of one flow has read or computed a value, all other flows' objects use it, too. Without sharing,
+        # each of 2,000 flows would have its own list of 2,000 names.
         found.__dict__ = self.__dict__
         found._chosen_flow = self.flow_number(flow)
         return found
@@ -177,8 +177,8 @@ class Run(RunTables):
 
         ends, network = self.observed_plan.flows[self.main_flow], self.plan.network
         pair = (ends.source, ends.destination)
-        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that a change
-        # within a thousandth is not missed.
+        # A capacity from a table may change at any ns. The run is divided into a thousand parts, and the means of the
+        # parts are compared. A change within a part is then not missed.
         edges_ns = np.linspace(0, self.end_ns, 1001).astype("int64")
         rates = np.unique(metrics.path_capacity(self.tables, pair, edges_ns))
         if len(rates) != 1 or np.isnan(rates[0]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reordering of a run, computed from its tables."""
+"""Tests the reordering of a run. It is computed from the run's tables."""
 
 import pytest
 
@@ -148,7 +148,8 @@ def test_each_table_has_the_same_values_as_arrow_and_as_a_data_frame(run):
         told = run.table(table.name)
         frame = {"links": run.queues}.get(table.name) or getattr(run, table.name)
         for column in table.columns:
-            # The words in reordering and densities are computed by other code, so they are not tested here.
+            # Other code computes the words of the tables `reordering` and `densities`, so these words are not tested
+            # here.
             if (column.words or column.names) and table.name not in ("reordering", "densities"):
                 assert told.column(column.name).to_pylist() == [
                     None if each != each else each for each in frame()[column.name].tolist()

@@ -49,7 +49,8 @@ class AcquisitionTimes:
             isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
         )
         if ephemeris.places is not None:
-            # In each shell, planes are numbered from 0, so the shell is made part of the number.
+            # In each shell, planes are numbered from 0. The numbers that are computed here therefore also contain the
+            # shell.
             places = ephemeris.places
             planes = np.where(places.shell < 0, -1, places.shell * len(ephemeris.names) + places.plane)
         elif sky is not None and sky.tle is None:

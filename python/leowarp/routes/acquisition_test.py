@@ -30,7 +30,7 @@ def times_of(constellation: Constellation, isl: Isl = TWO_TIMES) -> tuple[Acquis
 def test_satellites_of_one_plane_of_one_shell_share_a_plane(shells: tuple[Shell, ...], rule: str) -> None:
     isl = dataclasses.replace(TWO_TIMES, rule=rule, max_range_m=5000e3, across_shells=rule == "range")
     times, names, links = times_of(Constellation(shells=shells), isl)
-    # A name is ``s-PP-SS`` or ``s-K-PP-SS``, so all of it except the last part identifies the plane.
+    # A name is ``s-PP-SS`` or ``s-K-PP-SS``, so everything before its last hyphen identifies the plane.
     plane = np.array([name.rsplit("-", 1)[0] for name in names])
     expected_ns = np.where(plane[links[:, 0]] == plane[links[:, 1]], 2 * S, 5 * S)
     assert times.of_links_ns(links).tolist() == expected_ns.tolist()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid of orbital elements equals the +Grid of the Walker pattern from which the elements were made."""
+"""Tests that the +Grid of orbital elements equals the +Grid of the Walker pattern from which the elements were made."""
 
 import dataclasses
 from pathlib import Path
@@ -38,7 +38,7 @@ def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]
 
 
 def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
-    """Return the links of the Walker pattern, with its satellites at SGP4's positions."""
+    """Return the links of the Walker pattern, if its satellites are at SGP4's positions."""
     one = plan(Constellation(shells=(shell,)), isl=isl)
     sky = ephemeris_of(one)
     assert sky is not None
@@ -75,7 +75,7 @@ def test_elements_of_a_walker_pattern_are_linked_as_the_pattern(tmp_path: Path, 
 @st.composite
 def shells(draw: st.DrawFn, least: int = 1) -> Shell:
     planes, slots = draw(st.integers(least, 20)), draw(st.integers(least, 24))
-    # One satellite, or two in the same plane, would be evenly spaced in any case.
+    # Shells with one satellite, or with two in the same plane, are always evenly spaced.
     assume(planes > 1 or slots > 2)
     pattern = draw(st.sampled_from(["delta", "star"]))
     return Shell(

@@ -73,8 +73,8 @@ class Grid:
         between = np.concatenate([self._between_planes, *across])
         # Links across seams are links between planes, so the polar cut-off applies to them as well.
         links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
-        # Each link is encoded as one number, so that duplicates can be removed. A delta of two planes, or a plane of
-        # two slots, gives the same link from both of its ends.
+        # Each link is encoded as one number, so that duplicates can be removed. In a delta of two planes, or in a plane
+        # of two slots, a link occurs twice: once from each end.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
@@ -105,7 +105,7 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Each slot of the plane with fewer slots gets a partner. Neighbouring slots of the plane with fewer slots
+            # In the plane with fewer slots, each slot gets a partner. Neighbouring slots of the plane with fewer slots
             # are at least one slot of the other plane apart, so no satellite gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
@@ -122,7 +122,7 @@ class Grid:
         The two planes fly in opposite directions, so k changes by one whenever the satellites have moved by half a
         slot.
         """
-        # The plane with fewer slots is `a`, because each of its slots gets one partner.
+        # The plane with fewer slots is `a`, because each slot of `a` gets one partner.
         a, b = sorted((self.slots[last], self.slots[first]), key=len)
         s, k = np.arange(len(a)), np.arange(len(b))
         partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # one row per k

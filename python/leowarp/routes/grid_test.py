@@ -73,9 +73,9 @@ def test_across_the_seam_satellites_link_to_the_ones_that_pass_by() -> None:
     closed = {tuple(p) for p in grid(18, 36, 0, "star").pairs(here_m).tolist()}
     open_ = {tuple(p) for p in grid(18, 36, 0, "star", seam=False).pairs(here_m).tolist()}
     length_m = [np.linalg.norm(here_m[a] - here_m[b]) for a, b in closed - open_]
-    # Ascending nodes are 10 deg apart and inclinations 7.2 deg (2 x (90 - 86.4)), so neighbouring planes are at an
-    # angle of at most 12.3 deg. The phases of two partners differ by at most half a slot (5 deg). Together, the two
-    # angles give an arc of 13.3 deg, or 1755 km.
+    # Ascending nodes are 10 deg apart, and inclinations differ by 7.2 deg (2 x (90 - 86.4)). The angle between
+    # neighbouring planes is therefore at most 12.3 deg. The phases of two partners differ by at most half a slot (5
+    # deg). Together, the two angles give an arc of 13.3 deg, or 1755 km.
     assert max(length_m) < 1760e3
     every_mean_m = [
         np.mean([np.linalg.norm(here_m[17 * 36 + s] - here_m[(k - s) % 36]) for s in range(36)]) for k in range(36)

@@ -68,8 +68,8 @@ class LastSatellite:
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
-        # If the terminal sees no satellite, the current satellite is forgotten, and the rule applies to the next
-        # satellite that rises.
+        # If the terminal sees no satellite, it has no current satellite any more. The rule is applied again when a
+        # satellite rises.
         if not len(visible):
             self._now = None
         elif not kept:

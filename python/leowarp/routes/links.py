@@ -199,8 +199,9 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     """
     kept = []
     while len(left):
-        # Let a satellite have f free terminals. A link that is among the first f remaining links of both its satellites
-        # is accepted, whatever happens to the other links. All links of this kind are accepted in one step.
+        # Let a satellite have f free terminals. If a link is among the first f remaining links of both its satellites,
+        # it is accepted. The other links cannot change this. All links that meet this condition are accepted in one
+        # step.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)

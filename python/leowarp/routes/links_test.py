@@ -52,16 +52,16 @@ def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) ->
 
 
 def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
-    # Two satellites at 1200 km see each other past the Earth at height h if half of the angle between them is acos((R +
-    # h)/(R + 1200)).
+    # Let a line between two satellites at 1200 km pass the Earth at height h. Half of the angle between the satellites
+    # is then acos((R + h)/(R + 1200)).
     radius_m, earth_m = 7_578_137.0, 6_378_137.0
     for height_m, clear_m, expected in ((81e3, 80e3, True), (79e3, 80e3, False), (1e3, 0.0, True), (-1e3, 0.0, False)):
         half = np.arccos((earth_m + height_m) / radius_m)
         ends = radius_m * np.array([[np.cos(half), np.sin(half), 0], [np.cos(half), -np.sin(half), 0]])
         sight = Sight(clear_radius_m=earth_m + clear_m)
         assert sight.holds(EcefMetres(ends), np.array([[0, 1]])).tolist() == [expected]
-    # One satellite is straight above the other one: the point of their line that is nearest to the Earth's centre is
-    # the lower satellite.
+    # One satellite is straight above the other one. On the line between them, the lower satellite is nearest to the
+    # Earth's centre.
     column = EcefMetres(np.array([[7e6, 0, 0], [9e6, 0, 0]]))
     assert Sight(clear_radius_m=6.9e6).holds(column, np.array([[0, 1]])).all()
     assert not Sight(clear_radius_m=7.1e6).holds(column, np.array([[0, 1]])).any()

@@ -73,7 +73,7 @@ class PathDelays:
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
         clock_ns = l2_instants_ns(self._plan)
-        # The paths of a route update apply from the instant of this update on.
+        # The paths of a route update are valid from the instant of the update on.
         in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
         for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
             nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
@@ -148,8 +148,8 @@ def leavings(
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
     clock_ns = l2_instants_ns(plan)
-    # At a route update itself, every link is in range, because the paths were just chosen from links that the rules
-    # include.
+    # At the instant of a route update, every link is in range. The paths have just been chosen from links that the
+    # rules include.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
     leaving: list[Leaving] = []

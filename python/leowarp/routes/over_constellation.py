@@ -62,8 +62,8 @@ def constellation_routes(
     acquired = Acquired(AcquisitionTimes.of(plan, ephemeris)) if plan.isl.longest_acquisition_ns else None
     late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
-    # Positions are computed in blocks, but paths one update after another, because the tie rule and the last satellite
-    # depend on the previous update.
+    # Positions are computed in blocks. Paths are computed one update after another, because the tie rule and the last
+    # satellite depend on the previous update.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
         instants = t_ns[begin : begin + _INSTANTS_AT_ONCE]
         satellites_m = ephemeris.positions_ecef_m(instants)
@@ -84,7 +84,7 @@ def constellation_routes(
             paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
-    # Stations that see no satellite are reported before missing paths, because they are the cause of missing paths.
+    # If a station sees no satellite, its paths are missing. The station is therefore reported before the missing paths.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
@@ -251,8 +251,8 @@ class _Network:
             cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
         else:
             cost = isl_m
-        # Satellites of a polar star meet at the poles. Links of length 0 would allow paths of equal cost to form loops
-        # (this happened; design/routes-and-timeline.md, "Ties"), so each link has a minimum cost.
+        # Satellites of a polar star meet at the poles. Links of length 0 would allow paths of equal cost to form loops.
+        # Such loops have occurred (design/routes-and-timeline.md, "Ties"). Each link therefore has a minimum cost.
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -282,8 +282,8 @@ class _Network:
         wanted = [i for i in range(len(pairs)) if (not mirrored or i % 2 == 0) and i not in kept]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
-        # The current path's cost is an upper limit of the minimum cost. This upper limit also limits the extent of the
-        # search.
+        # The current path's cost is an upper limit of the minimum cost. The search therefore need not continue beyond
+        # this cost.
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
@@ -352,8 +352,8 @@ def _described(
         values_of_both = zip(found[: len(now)], found[len(now) :], strict=True)
         for i, ((length_m, delay_ns), (_, old_delay_ns)) in enumerate(values_of_both):
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
-            # Only the forward direction of each pair is counted as a change. A change from a path to no path, or back,
-            # has `is_change` in its row but is not counted here, because there is only one delay.
+            # Only the forward direction of each pair is counted as a change. If a pair loses its path, or gets a path
+            # again, the row has `is_change`. Such a change is not counted here, because it has only one delay.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns
@@ -400,7 +400,8 @@ def _forward(
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
-    # The last hop has the same delay for every last satellite, so it is subtracted from the three values of the path.
+    # The last hop has the same delay for every last satellite. This delay is therefore subtracted from the three values
+    # of the path.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 

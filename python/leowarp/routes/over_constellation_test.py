@@ -201,8 +201,8 @@ def test_fewest_hops_is_fewer_or_equal() -> None:
 
 
 def test_delay_as_metric_counts_what_the_guest_is_given() -> None:
-    # If delays are rounded up to whole milliseconds and ground links have none, a path of few long links has less delay
-    # than one of many short links.
+    # Delays are rounded up to whole milliseconds, and ground links have no delay. A path of few long links then has
+    # less delay than a path of many short links.
     own: dict[str, Any] = {"network": Network(delay_rounding="ceil-ms"), "ground": Ground(delay="zero")}
     by_delay = made(plan(duration_s=300, routing=Routing(metric="delay"), **own))
     by_length = made(plan(duration_s=300, **own))

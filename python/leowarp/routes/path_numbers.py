@@ -40,8 +40,8 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
-            # Having no path is treated like a path of its own (None). Losing the path is therefore a change, and
-            # getting a path again is another change.
+            # Having no path is treated like a path of its own (None). The loss of a path is therefore one change. If
+            # there is a path again, this is a second change.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)

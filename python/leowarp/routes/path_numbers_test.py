@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the numbers of paths, and the numbers of path changes."""
+"""Tests how paths and path changes are numbered."""
 
 import pyarrow as pa
 

@@ -13,8 +13,8 @@ Costs = dict[tuple[int, int], float]
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[int, Costs, list[dict[int, float]]]:
-    """Draw a random number of satellites, random costs of links, and random satellites that each of three stations
-    sees. Only a few different costs are drawn, so that many paths have equal costs."""
+    """Draw a random number of satellites, and random costs of links. For each of three stations, draw the satellites
+    that it sees. Only a few different costs are drawn, so that many paths have equal costs."""
     n = draw(st.integers(1, 7))
     cost = st.sampled_from([1.0, 1.0, 2.0, 2.0004, 3.0])
     every = [(a, b) for a in range(n) for b in range(a + 1, n)]
@@ -120,7 +120,8 @@ def test_a_path_over_a_link_that_is_gone_costs_inf() -> None:
 
 
 def test_stations_do_not_forward() -> None:
-    # Satellites 0 and 1 have no link. Station 2 sees both satellites and would join them if it forwarded packets.
+    # Satellites 0 and 1 have no link. Station 2 sees both satellites. If it forwarded packets, it would join the
+    # satellites.
     graph = graph_of(2, {}, [{0: 1.0}, {1: 1.0}, {0: 1.0, 1: 1.0}])
     costs = graph.costs_to([1, 2], [np.inf, np.inf])
     assert graph.shortest(0, 1, costs[0], 0.0, None) is None
@@ -154,7 +155,7 @@ def test_forwarding_by_destination_takes_everybody_there(
         if path is None or walk is None:
             continue
         assert (walk[0], walk[-1]) == (path[0], path[-1])
-        # Where a node diverts a path, the path's cost grows by at most one tolerance.
+        # At each node that diverts a path, the path's cost grows by at most one tolerance.
         assert graph.cost_of(walk) <= graph.cost_of(path) + n * TOLERANCE
         for node, after in pairwise(walk):
             assert next_hop.setdefault((walk[-1], node), after) == after

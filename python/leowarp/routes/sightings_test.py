@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hint for a station that sees no satellite. If `[ground]` is changed as the hint says, the station sees a
+"""Tests the hint for a station that sees no satellite. If `[ground]` is changed as the hint says, the station sees a
 satellite."""
 
 import dataclasses
@@ -41,7 +41,7 @@ def sky_over(latitude_deg: float, ground: Ground, *, inclination_deg: float, pla
 
 
 def relaxed(resolved: Plan, hint: str) -> Plan:
-    """Return the plan after the change of `[ground]` that the hint proposes."""
+    """Change `[ground]` as the hint proposes, and return the new plan."""
     degrees, km = (re.search(rf'{key} = "([\d.]+) {unit}"', hint) for key, unit in (
         ("min_elevation", "deg"), ("max_ground_range", "km"),
     ))  # fmt: skip
@@ -70,7 +70,7 @@ def test_each_proposal_lets_the_station_see_a_satellite(
         run = dataclasses.replace(resolved.run, start_ns=int(units.TIME.parse(started[1])))
         assert hint_of(dataclasses.replace(resolved, run=run)) is None
     # The hint names the inclination or the number of satellites as the reason why the station sees no satellite. The
-    # test checks the hint with 1,600 satellites, so that only the inclination can be the reason. Orbits that only just
+    # test checks the hint with 1,600 satellites, so that only the inclination can be the reason. Orbits that barely
     # come into view are not tested.
     steep = re.search(r"inclination of (\d+) to (\d+) deg", hint)
     assert (steep is None) == ("take more satellites" in hint)

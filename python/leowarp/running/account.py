@@ -66,7 +66,7 @@ class Account:
         """Make all reports that are due. The method is called while the guest waits for real time."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        # Both directions are advanced before anything is reported, because the round trip depends on both paths.
+        # The reported round trip depends on the paths of both directions, so both directions are advanced first.
         changed = [
             (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
         ]

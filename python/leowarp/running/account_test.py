@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports about time and path, with clocks that the test sets."""
+"""Tests reports about time and path. The tests set the clocks."""
 
 import pyarrow as pa
 import pytest
@@ -20,7 +20,7 @@ ROUTES = pa.table(
 
 
 class Told:
-    """An account whose lines are collected, and its clock."""
+    """An account that collects its lines, and the clock of this account."""
 
     def __init__(self) -> None:
         self.wall_ns = 5 * MS

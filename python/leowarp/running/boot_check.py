@@ -16,7 +16,8 @@ NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
 # With an interval of 200 ms, four pings are sent and answered in the run's single second.
 PROBES = 4
-# The round trip is 4 x 10 ms of propagation, and two transmissions of 98 bytes at 10 Mbit/s on each of two links.
+# The round trip contains 4 x 10 ms of propagation. In addition, 98 bytes are sent at 10 Mbit/s twice on each of two
+# links.
 SCENARIO = f"""
 name = "boot-check"
 [run]

@@ -27,7 +27,7 @@ def rarely_collected() -> Iterator[None]:
     500000
     """
     before = gc.get_threshold()
-    # A threshold of 0 turns the collector off; a user's program that has set 0 wants this.
+    # A threshold of 0 turns the collector off. If a user's program has set 0, the collector stays off.
     gc.set_threshold(max(before[0], OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield

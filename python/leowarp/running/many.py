@@ -121,8 +121,8 @@ def _made(
     results: dict[int, Run | LeowarpError] = {}
     # Runs are started in the order of the jobs, so that the first jobs usually have the first results.
     waiting = deque(tasks)
-    # The number of usable cores is that of the CPU affinity, because a container or a batch system may permit only some
-    # of the machine's cores.
+    # A container or a batch system may permit only some of the machine's cores. Only the cores in the CPU affinity are
+    # therefore counted.
     count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 

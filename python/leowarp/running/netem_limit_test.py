@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that small packets above netem's limit cause a warning that names the limit, and that full packets do not."""
+"""Tests that small packets above netem's limit cause a warning that names the limit. Full packets must cause no
+warning."""
 
 import pytest
 

@@ -60,8 +60,8 @@ def run(
     guest.check_programs(plan)
     guest.check_fits(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
-    # `force` removes the old directory, so input files inside it (a plan's own 00-inputs/) are read before the removal.
-    # All other input files are copied later, because a measurement may have 1 GiB.
+    # `force` removes the old directory. Input files inside this directory, in a plan's own 00-inputs/, are therefore
+    # read before the removal. All other input files are copied later, because a measurement may have 1 GiB.
     inside = target.resolve()
     inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
     # The guest is built before the run directory is created, so that a failed build leaves no incomplete run.
@@ -104,7 +104,7 @@ def run(
         # The report is made after the run is complete. If the report fails, a run of hours is not lost, and `leowarp
         # report` can make the page later.
         if report:
-            # Imported only here, because matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
+            # Imported only here, because matplotlib takes 0.4 s to load. This is a fifth of a run of 2 s.
             from leowarp import report as reports
 
             # The report gets the plan and the metrics from here: reading and computing them again took half of the

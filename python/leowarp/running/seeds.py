@@ -57,13 +57,13 @@ def run_seeds(
             f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
             hint="leave one of the two out",
         )
-    # Name and kernel are the same for all seeds, so the plan of the first seed is used for both.
+    # The name and the kernel are the same for all seeds, so they are taken from the first seed's plan.
     plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
         raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
-    # A group of runs inside a run directory would add foreign files to this run, so that `force` could no longer
-    # replace the run.
+    # Runs inside the directory of another run would be foreign files there. `force` could then no longer replace that
+    # other run.
     if (target / PLAN).exists():
         raise ScenarioError(
             f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"

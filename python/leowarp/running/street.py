@@ -79,7 +79,7 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
-    # Warnings are in the order of the run's steps, because a first problem may cause later ones.
+    # Warnings are in the order of the run's steps, because an early problem may cause later problems.
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip

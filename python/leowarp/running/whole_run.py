@@ -40,6 +40,6 @@ class WholeRun:
         except Exception as error:
             # The message names keys as they are written on the command line.
             raise unexpected(error) from error
-        # The worker returns an empty result: the run directory contains everything, and the parent only learns that the
-        # run is complete.
+        # The worker returns an empty result, because the run directory contains everything. The parent only learns that
+        # the run is complete.
         tell(place=0, result={})

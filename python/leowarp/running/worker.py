@@ -71,7 +71,7 @@ if __name__ == "__main__":
     # inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # Without gc.freeze, Python searches all objects for reference cycles at the end of each worker. `leowarp.cli.main`
-    # has the same call.
+    # also calls gc.freeze.
     atexit.register(gc.freeze)
     try:
         main(int(sys.argv[1]), Path(sys.argv[2]))

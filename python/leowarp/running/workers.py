@@ -178,8 +178,8 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # Results of runs that were complete before the interruption are returned. Ends of tasks are not returned,
-        # because the interruption is not a failure of the tasks.
+        # Results of runs that were complete before the interruption are returned. Events for the end of a task are not
+        # returned, because the interruption is not a failure of the task.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:

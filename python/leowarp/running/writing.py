@@ -72,8 +72,8 @@ class Writing:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
             # Without O_EXCL, the mark of a killed run can be opened, locked and written again. O_NOFOLLOW is needed
-            # because a write through a symbolic link would change another file. O_NONBLOCK is needed because opening a
-            # named pipe would block, if somebody has put one in place of the mark since the check above.
+            # because a write through a symbolic link would change another file. Since the check above, somebody may
+            # have replaced the mark by a named pipe. O_NONBLOCK is needed because opening this pipe would block.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
@@ -108,8 +108,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A writer that replaces a run deletes the plan first and writes the manifest last. A complete run therefore
-        # shows that no writer is replacing it.
+        # A writer that replaces a run deletes the plan first and writes the manifest last. While a writer replaces a
+        # run, the run is therefore never complete.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False
@@ -136,7 +136,8 @@ class Writing:
     def _failed(self, error: OSError) -> HostError:
         """Return the error to raise for a system error while the run was made. The error names the run directory only
         if the system error concerns this directory."""
-        # Errors of write(2) name no file. A full disk is always the disk of the run directory or of temporary files.
+        # Errors of write(2) name no file. If a disk is full, it is always the disk of the run directory or of temporary
+        # files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"

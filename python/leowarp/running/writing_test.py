@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a run directory is complete or says why it is incomplete, and that files of other programs are never
-removed."""
+"""Tests that a run directory is complete, or says why it is incomplete. Also tests that leowarp never removes files of
+other programs."""
 
 import errno
 import os

@@ -15,7 +15,8 @@ from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
 from leowarp.scalars.scalar import Group, Scalar, Section, by_name, flat, names, ordered
 
-# Two mappings from the name of a column or an axis to its unit. The tuples above define which scalars a run must have.
+# Two mappings from the name of a scalar to the scalar, which has the unit. The tuples above define which scalars a run
+# must have.
 RUN_SCALARS = by_name(RUN)
 FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 

@@ -68,8 +68,8 @@ IDENTITY: Section = (
 )
 
 # The scalars in this section come from packets matched at both ends. These scalars count all packets on the wire,
-# including retransmissions and packets without payload. The socket's own counts in the sections below are therefore
-# different.
+# including retransmissions and packets without payload. The sections below contain the socket's own counts, which are
+# therefore different.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -153,7 +153,8 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# Scalars of a program's UDP connections, which are not planned but found in the packets.
+# These scalars describe a program's UDP connections. Such connections are not in the plan; they are found in the
+# packets.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the program flow to which the connection belongs; null: these are leowarp's own probes"),
@@ -187,8 +188,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: no error"),
 )
 
-# Counters of the kernel per network namespace, which means per host. If several flows share a host, the scalars in
-# `HOST` are null, because the counts cannot be attributed to one flow.
+# The kernel keeps these counters per network namespace, and each host has its own namespace. If several flows share a
+# host, the scalars in `HOST` are null, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
@@ -203,7 +204,7 @@ HOST: Section = (
            "arrived with a congestion mark (CE)", "marked for congestion"),
 )
 
-# Only first transmissions count: if a retransmission is late, the cause is TCP, not the path.
+# Only first transmissions are counted. If a retransmission is late, the cause is TCP, not the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -338,8 +339,8 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
-# Losses within 1 s of a change include outages of the access profile: of 337 pings that were lost in LENS's recordings,
-# 327 were lost within this time.
+# Losses within 1 s of a change include outages of the access profile. In LENS's recordings, 327 of the 337 lost pings
+# were lost within this time.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (for an access link: a reconfiguration), in "
@@ -444,7 +445,7 @@ SHARE: Section = (
            "no share, because"),
 )
 
-# Capacity counts only the payload of full segments without headers, so that a flow can reach a ratio of 1.
+# The capacity includes only the payload of full segments, not headers. A flow can thus reach a ratio of 1.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried during the flow's life, in full segments: the integral of the "

@@ -15,7 +15,7 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
 # Unit of scalars that count changes instead of packets; pages show no unit for them. The scalars' names end in `pkts`,
-# because `40-metrics.parquet` has had these names from the first version on.
+# because these names have been in `40-metrics.parquet` since the first version.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off

@@ -148,7 +148,7 @@ def _compared_over_flows(
         mine = [spread.get(label, nothing) for _, spread in columns]
         totals = tuple(of_run[at["all"]] for of_run in mine)
         medians = tuple(of_run[at["median"]] for of_run in mine)
-        # Delays and shares cannot be summed, so their first row has the median.
+        # Delays and shares cannot be summed, so the first row of such a scalar shows the median.
         has_sum = any(text is not None for text in totals)
         lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
         for words, texts in (
@@ -203,8 +203,8 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # A text that shows two scalars cannot be made from their medians, because these may come from different runs. A
-        # row whose text shows two scalars is reduced to the first scalar or left out.
+        # The medians of two scalars may come from different runs. A text that shows two scalars therefore cannot be
+        # made from these medians. A row whose text shows two scalars is reduced to the first scalar or left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)

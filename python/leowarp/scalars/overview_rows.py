@@ -59,8 +59,8 @@ def between_text(least_ns: int, largest_ns: int | None) -> str:
 
 
 def recovery_text(recovered_ratio: float, median_ns: int | None) -> str:
-    # Recovery is examined for 5 s after each change (`metrics.recovery`). If the flow recovered within 5 s after less
-    # than half of the changes, there is no median.
+    # Recovery is examined for 5 s after each change (`metrics.recovery`). If less than half of the changes were
+    # followed by a recovery within these 5 s, there is no median.
     return "> 5 s" if median_ns is None else span_text(median_ns)
 
 

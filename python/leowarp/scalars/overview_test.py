@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of a summary that the overview shows, with their labels and units."""
+"""Tests which numbers of a summary the overview shows, and with which labels and units."""
 
 import pytest
 

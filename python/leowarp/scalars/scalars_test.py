@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The consistency of the table of scalars."""
+"""Tests that the table of scalars is consistent."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
     # The constellation is completed before the stations, and the other media after the stations. Messages about the
-    # same line are reported in this order of completion.
+    # same line are reported in the order in which the sections are completed.
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -91,7 +91,7 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
         # A scenario with stations was probably meant to have a constellation. If this function returned `Chain`, every
-        # station and the source and destination of every flow would be reported as mistakes.
+        # station would be reported as a mistake. The source and destination of every flow would be reported as well.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
@@ -146,7 +146,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
     A station with only one coordinate is a mistake, even if the gazetteer knows its name.
     """
-    # Traffic adds its own stations. If traffic adds no station, the mistakes in [traffic] have already been reported.
+    # Traffic adds its own stations. If [traffic] is there but adds no station, its mistakes have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -159,8 +159,8 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
         _check_station_name(section, name, seen, problems)
         seen.add(name)
         missing = [key for key in ("latitude", "longitude") if not section.gave(key)]
-        # Both coordinates or neither are filled in, so that a station never has one from the gazetteer and one from the
-        # text.
+        # The coordinates are filled in only if the text has neither. A station thus never has one coordinate from the
+        # gazetteer and one from the text.
         if name in PLACES:
             place = dict(zip(("latitude", "longitude"), PLACES[name], strict=True))
             if len(missing) == 2:

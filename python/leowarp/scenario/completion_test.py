@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The defaults of other sections that differ if the medium is an access link."""
+"""Tests defaults outside `[access]` that are different if the medium is an access link."""
 
 from leowarp.scenario import load, resolve
 from leowarp.scenario.document import _GOVERNS

@@ -90,7 +90,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
                 raise ScenarioError(f"--set {text}: has no =", 'write --set KEY=VALUE, as in --set run.duration="60 s"')
             pairs.append((text, key, _override_value(value)))
     for text, key, value in pairs:
-        # A study passes its values as nodes, which already have their line number in the study's file.
+        # The values of a study are already nodes, with their line numbers in the study's file.
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
@@ -148,8 +148,8 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
         rule = f"there is no file {base_path} to extend"
         raise ScenarioProblems([Problem(extends.origin, "extends", rule, "the name is relative to this file's folder")])
     base = _read_layers(base_path, (*below, path.resolve()))
-    # A run directory is named after its scenario. A variant of a scenario has its own run directory, so it does not
-    # inherit the name.
+    # A run directory is named after its scenario. A variant of a scenario has its own run directory, so the variant
+    # does not inherit the scenario's name.
     base.value.pop("name", None)
     return merge(base, node)
 
@@ -335,8 +335,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
             raise ScenarioProblems([Problem(origin, here, rule, f"{guess}write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
-        # A preset file that a station's override names is merged here. As in a whole layer, the values of the preset
-        # file replace those of lower layers.
+        # If a station's override names a preset file, this file is merged here. As in a whole layer, the preset file's
+        # values replace the values of lower layers.
         new = _with_preset(new) if rest else new
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
@@ -345,8 +345,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     # the override would create a table named "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name contains dots. After "sysctl.", the rest of the override's key is therefore one name. For the keys
-    # of a file, `_flat` joins the parts of the name.
+    # A sysctl's name contains dots. In the key of an override, everything after "sysctl." is therefore one name. In a
+    # file, `_flat` joins the parts of a sysctl's name.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)
@@ -368,7 +368,7 @@ def _merge(lower: Node, upper: Node) -> Node:
     merged = dict(lower.value)
     for key, node in upper.value.items():
         merged[key] = _merge(merged[key], node) if key in merged else node
-    # The table keeps its origin in the file, even if an override changes one of its keys.
+    # Even if an override changes a key of the table, the table's origin is still the file.
     return Node(merged, lower.origin if upper.origin.override is not None else upper.origin)
 
 
@@ -445,10 +445,11 @@ _LISTS = ("stations", "flows")
 
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
-# Maps a governing key to its neighbouring keys that are removed when a higher layer sets the governing key.
+# Each entry maps a governing key to some neighbouring keys. When a higher layer sets the governing key, these
+# neighbouring keys are removed.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # for stations in a list: an override may change a name
+    ("name",): ("latitude", "longitude", "height"),  # for stations in a list, because an override may rename one
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),

@@ -165,7 +165,7 @@ def _routes(plan: Plan) -> Part:
     satellites, updates, pairs = satellites_of(plan), _times(plan, plan.routing.interval_ns), _pairs(plan)
     return Part(
         f"paths over {satellites:,} satellites at {updates:,} route updates for {pairs:,} pairs of stations",
-        # Each route update gives two rows of routes per pair of stations, each with its path.
+        # For each pair of stations, each route update gives two rows of routes. Each row contains its path.
         satellites * _SATELLITE_BYTES + updates * pairs * 2 * _ROW_BYTES,
         updates * pairs * satellites * _SEARCH_S,
         'a shorter run (--set "run.duration=60 s"), or a longer routing.interval',
@@ -177,7 +177,7 @@ def _events(plan: Plan) -> Part:
     `routing.link_interval`."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
-    # In a +Grid, a satellite has four links, each of which belongs to two satellites: two links per satellite.
+    # In a +Grid, a satellite has four links. Each link belongs to two satellites, so there are two links per satellite.
     # Without `instantiate = "all"`, only the links on paths have rows: up to a dozen per pair of stations.
     links = 2 * satellites if is_all else min(12 * _pairs(plan), 2 * satellites or 12 * _pairs(plan))
     rows = instants * links
@@ -193,7 +193,7 @@ def _events(plan: Plan) -> Part:
 def _samples(plan: Plan) -> Part:
     observe, rows = plan.observe, 0
     if observe.sockets_ns is not None:
-        # Flows with a size are not counted: in runs with thousands of them, each ends soon.
+        # Flows with a size are not counted. In runs with thousands of such flows, each flow ends soon.
         lasting = [flow for flow in plan.flows if flow.kind in ("tcp", "program") and flow.size_bytes is None]
         rows += sum(flow.stop_ns - flow.start_ns for flow in lasting) // observe.sockets_ns
     if observe.counters_ns is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan that cannot work is rejected from its numbers alone, and the message says what to type."""
+"""Tests that a plan is rejected if its numbers alone show that it cannot work. The message must say what to type."""
 
 import dataclasses
 

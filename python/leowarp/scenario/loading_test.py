@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message about each kind of mistake: file, line, key, value, rule, and what to write instead."""
+"""Tests the message about each kind of mistake. The message names file, line, key, value and rule, and says what to
+write instead."""
 
 import random
 from pathlib import Path

@@ -69,8 +69,8 @@ def resolve(scenario: Scenario) -> Plan:
     )
     # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # The kernel may run only if the file that names it is trusted (`guest/building/trust.py`). Only the node of the key
-    # `kernel` in the scenario records which file names the kernel.
+    # The kernel may run only if the file that names it is trusted (`guest/building/trust.py`). In the scenario, only
+    # the node of the key `kernel` says which file names the kernel.
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
@@ -161,14 +161,15 @@ def _flow(section: Section) -> schema.Flow:
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
-    # If a file names any part of a program's flow, such as its server, the whole flow is treated as named by that file.
+    # A file may name only a part of a program's flow, such as its server. The whole flow is then treated as named by
+    # that file.
     return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
     """Return a station's host. Its own keys override the common TCP keys, and its sysctls follow from both."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
-    # Sysctls of the host are added to those of [tcp]; any other key of the host replaces the common one.
+    # The host's sysctls are added to the sysctls of [tcp]. Every other key of the host replaces the same key of [tcp].
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
     merged = dataclasses.replace(tcp, **(own | {"sysctl": mixed}))
     sysctl = host_sysctls(merged) | _pinned(scenario, name)
@@ -236,7 +237,8 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS}/ alone'
         problems.add(origin, f"{section.name}.{key}", rule, "copy the plan to another name to use other files")
         return None
-    # A plan names a file without its folder; the copies are in a folder beside the plan, in the run directory.
+    # A plan names files without their folders. Copies of these files are in a folder beside the plan, in the run
+    # directory.
     places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]

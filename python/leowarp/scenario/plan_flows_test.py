@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plans of flows: TCP profiles, keys of each kind, names, and overrides of values in a plan."""
+"""Tests the flows of a plan: TCP profiles, the keys of each kind of flow, names, and replaced values."""
 
 import dataclasses
 

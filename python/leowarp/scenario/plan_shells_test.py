@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plans of presets and of several shells."""
+"""Tests plans from presets, and plans with several shells."""
 
 from fractions import Fraction
 from pathlib import Path

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a plan contains every value, can be loaded as a scenario, gives the same plan again, and finds its files
-in a run directory."""
+"""Tests that a plan contains every value. A plan that is loaded as a scenario must give the same plan again. In a run
+directory, leowarp must find the plan's files."""
 
 import hashlib
 import shutil
@@ -187,7 +187,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
-    """Return the plan that results if the text of `plan` is loaded from a run directory."""
+    """Write `plan` into a run directory as text, and return the plan that is loaded from there."""
     run = folder / "run"
     (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):
@@ -232,7 +232,7 @@ def values_of(declared: Key) -> st.SearchStrategy:
 
 
 def free(sections: dict[str, type]) -> dict[str, Key]:
-    """Return the keys whose values are compatible with all other keys, by dotted name."""
+    """Return a dict from dotted name to key. It has the keys whose values are valid whatever the other keys are."""
     # The keys in this list are valid only in combination with others; they have separate tests.
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The presets of an access link that come from a user's own file."""
+"""Tests presets of an access link that come from a user's own file."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def written(folder, keys: str = "", preset: str = PRESET):
 def test_a_preset_in_a_file_fills_what_the_scenario_does_not_give(tmp_path):
     access = resolve(load(written(tmp_path, 'preset = "dish.toml"\nresidual_loss = "1 %"'))).medium
     assert (access.jitter_ns, access.residual_loss_ratio) == (4_000_000, 0.01)
-    # A value that neither the scenario nor the preset file gives comes from the named preset.
+    # A value comes from the named preset if neither the scenario nor the preset file gives it.
     assert access.residual_loss_up_ratio == 1e-4
     assert access.preset == "peak"
 

@@ -109,7 +109,7 @@ class Observe:
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts for which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-    # 128 bytes contain all headers and TCP options. Decrypting data would need the complete frame.
+    # 128 bytes contain all headers and TCP options. To decrypt data, complete frames would be needed.
     pcap_snap_bytes: int = quantity(
         units.BYTES, "Bytes of each frame that a pcapng file stores.", "128 B", low="64 B", high="65535 B"
     )
@@ -134,8 +134,8 @@ class Guest:
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole, which Linux does not have per network namespace."
     )
-    # File whose text names the guest's kernel. The value is None if the user named the kernel on the command line or in
-    # a call (guest/building/trust.py).
+    # The file that names the guest's kernel. The value is None if the user named the kernel on the command line or in a
+    # call (guest/building/trust.py).
     kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
@@ -161,7 +161,7 @@ class PlanSections:
     sysctl: The sysctls of the whole guest, sorted by name.
     """
 
-    # Fields without a default are required, because without a medium, stations or flows there is no plan.
+    # Fields without a default are required, because every plan needs a medium, stations and flows.
     name: str
     run: Run = dataclasses.field(default_factory=Run)
     medium: Medium

@@ -53,8 +53,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            # Before obstruction maps existed, plans had no keys for a limited view of the sky. A plan therefore omits
-            # the keys of a limited view for a station whose view is not limited.
+            # Before obstruction maps existed, plans had no keys for a limited view of the sky. If a station's view is
+            # not limited, a plan therefore omits the keys of a limited view.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
@@ -93,7 +93,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # In a plan, the parameters of both modules are in [tcp].
+            continue  # A plan has the parameters of these two modules in [tcp].
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
@@ -102,8 +102,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 def _constellation(sky: Constellation) -> Iterator[str]:
     """Yield the keys of a constellation that have an effect, followed by its shells."""
-    # A text with Walker keys beside a file of elements, or beside shells, is rejected. A plan with a file of elements
-    # or with shells therefore contains no Walker keys.
+    # A text is rejected if it has Walker keys together with a file of elements or with shells. A plan with a file of
+    # elements or with shells therefore contains no Walker keys.
     without: tuple[str, ...] = ("shells",)
     if sky.tle is not None:
         without += WALKER_KEYS
@@ -129,8 +129,8 @@ def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
-    # Nothing is written for a host whose keys equal those of [tcp]. A user who later changes [tcp] in the plan
-    # therefore also changes each host whose keys equal those of [tcp].
+    # Nothing is written for a host whose keys equal the keys of [tcp]. If a user later changes [tcp] in the plan, the
+    # change therefore also applies to such a host.
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
@@ -175,8 +175,8 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
-            # The hash is written in the line after the name. `plan.resolve` rejects a plan if the hash of the input
-            # file differs from the written hash.
+            # The input file's hash is written in the line after the file's name. `plan.resolve` rejects a plan if the
+            # hash of the input file differs from the written hash.
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"

@@ -118,8 +118,8 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
-    # The first sample contains the runs that the study itself uses. The samples after the first show how far the result
-    # depends on chance.
+    # The first sample contains the runs that the study itself uses. The later samples show how much the result depends
+    # on chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row

@@ -70,8 +70,8 @@ def make_runs(
             jobs.append(job)
     if jobs:
         # force=True, because an existing directory at this point is incomplete, belongs to another plan, or shall be
-        # replaced. A failure is returned instead of raised, because claims can still be checked on the other runs. Each
-        # run gets its own report, because the study's page links to it.
+        # replaced. If a run fails, the failure is returned and not raised. Claims can then still be checked on the
+        # remaining runs. Each run gets its own report, because the study's page links to it.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )

@@ -17,7 +17,7 @@ OURS = {"frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "p
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Create a distribution as pip would, with one module per study key."""
+    """Create a distribution that looks as if pip had installed it. It has one module per study key."""
     monkeypatch.syspath_prepend(tmp_path)
     loaded = set(sys.modules)
 

@@ -149,7 +149,8 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    # The page links to the figures instead of containing them: a study has about a dozen, each in three formats.
+    # The page links to the figures instead of containing them. A study has about a dozen figures, each in three
+    # formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

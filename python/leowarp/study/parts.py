@@ -103,8 +103,8 @@ def _made(
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # The kernel becomes a key of the plans, so that rows of different kernels remain separate. If a group sets a kernel
-    # itself, the group tests that kernel, so the group's setting applies.
+    # The kernel is set as `guest.kernel` in the plans, so that rows of different kernels remain separate. If a group
+    # sets a kernel itself, the group tests that kernel, so the group's setting applies.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
     # The cost is measured with a monotonic clock, so that a change of the system clock does not affect it.

@@ -137,5 +137,5 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
     """Return the share of true values, from 0 to 1, or nan if there are no values."""
     array = np.asarray(values, dtype="float64")
-    # The mean of no values would be nan with a numpy warning, which this check avoids.
+    # Without values, `mean` would return nan with a numpy warning. This check avoids the warning.
     return float(array.mean()) if len(array) else math.nan

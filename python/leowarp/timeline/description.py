@@ -60,7 +60,7 @@ def _route_changes(paths: pa.Table) -> int:
     changes = set()
     for row in paths.sort_by("t_ns").to_pylist():
         ends = (row["a"], row["b"])
-        # A change to or from "no path" does not count, because it is an outage, which `Routes.summary` measures in
+        # A change to or from "no path" is not counted, because it is an outage. `Routes.summary` measures outages in
         # `no_path_s`.
         if on.get(ends) is not None and row["path_id"] is not None and row["path_id"] != on[ends]:
             # With `routing.reverse = "mirror"`, both directions change at once, which counts as one change, as in

@@ -18,8 +18,8 @@ from leowarp.scenario.schema import Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
-# Within an instant, links come up before all other events, and paths change after the routes. Links go down last, so
-# that packets that would use them already have another path (design/interfaces.md, section 3).
+# Within an instant, links come up before all other events, and paths change after the routes. Links go down last.
+# Packets that would use these links then already have a different path (design/interfaces.md, section 3).
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
@@ -250,8 +250,8 @@ class Events:
         delay_ns: int64 array of shape (n,)
         """
         if both_ways:
-            # The events of both directions of a link follow one another, because the order of simultaneous events
-            # decides the bytes of the file.
+            # The order of simultaneous events decides the bytes of the file. The events of a link's two directions are
+            # therefore next to each other.
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
                 np.column_stack([b, a]).ravel(),

@@ -72,7 +72,7 @@ class Forwarding:
         else:
             for place, (node, after) in enumerate(pairwise(path)):
                 entry: _Entry = (node, host, path_id if self._by_path else None)
-                # A node with an unchanged entry needs no event: most nodes keep their entry at a route update.
+                # A node needs an event only if its entry changes. At a route update, most nodes keep their entry.
                 if self._next.get(entry) != after:
                     # Only nodes of the new path change. Nodes that are only on the old path keep their entry, so that
                     # packets in flight arrive (docs/concepts/in-flight-rules.md, `drain`).
@@ -83,8 +83,8 @@ class Forwarding:
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
                     self._events.route(at_ns, node, host, after, path_id)
-        # The path id is stored because a later removal of the path needs it. With one entry per path, the source's
-        # entry is stored under the id of its last path.
+        # The path id is stored because a later removal of the path needs it. If there is one entry per path, the
+        # source's entry is stored under the id of the source's last path.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:

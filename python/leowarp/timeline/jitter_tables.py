@@ -68,7 +68,8 @@ def named_table(name: str) -> JitterTable:
     (1.7320508075688772, -1.0)
     """
     # The distribution is divided into `ENTRIES` equal shares of probability, and each entry is the quantile in the
-    # middle of its share. At the end of a share, the last quantile of an unbounded distribution would be infinite.
+    # middle of its share. If the ends of the shares were used, the last quantile of an unbounded distribution would be
+    # infinite.
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":
@@ -91,8 +92,8 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
     If all values are equal, the result is nan. `jittered.timeline` rejects equal values before it calls this function.
     """
-    # `_in_range` is applied twice: the mean of very small floats is inexact, and the differences from the mean can
-    # again be very small.
+    # `_in_range` is applied before and after the mean is subtracted. The mean of very small floats is inexact, and the
+    # differences from the mean can again be very small.
     centred = _in_range(values)
     centred = _in_range(centred - centred.mean())
     return centred / centred.std()
@@ -118,8 +119,9 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
 
     The values are rounded so that their sum is exactly 0 (largest remainders), which keeps the mean delay.
     """
-    # A complete table of exponential values extends to 9.4 deviations, but netem's 16 bits reach only 4 jitters. If
-    # values above 4 were clipped, the standard deviation would be 0.83 (design/exponential-jitter.md).
+    # A complete table of exponential values extends to 9.4 standard deviations. netem's 16 bits, however, reach only 4
+    # times the jitter. If values above 4 were clipped, the standard deviation would be 0.83
+    # (design/exponential-jitter.md).
     multiplier = 1
     # One unit is subtracted from the largest allowed value, because the rounding below may add one unit. Division of
     # floats by powers of two is exact.

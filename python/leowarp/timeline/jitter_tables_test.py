@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables compared with closed forms, using the kernel's arithmetic."""
+"""Tests the tables against closed forms. Delays are computed from a table with the kernel's arithmetic."""
 
 import math
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline's metadata are read back as they were written."""
+"""Tests that a timeline's metadata are the same after they are written and read."""
 
 import json
 

@@ -62,7 +62,7 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # All events of queues and tables are at time 0. The link of such an event may come up only later.
+            # All events of queues and tables are at time 0. The link of a queue or a table may come up after time 0.
             if kind not in ("queue", "capacity", "channel") and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":
@@ -86,8 +86,8 @@ class Replay:
         nodes = [source]
         while nodes[-1] != destination:
             here = nodes[-1]
-            # Under every in-flight rule, the entries of hosts and of the node before the destination host have no path
-            # id (`Forwarding.attach_hosts`).
+            # Under every in-flight rule, two kinds of entries have no path id: entries of hosts, and entries of the
+            # node before the destination host (`Forwarding.attach_hosts`).
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None
@@ -102,8 +102,7 @@ class Replay:
         if event["node"] not in self.nodes:
             where = f"{event['t_ns']} ns on {event['node']}"
             raise TraceError(f"replaying a timeline: a route at {where}, which is no node")
-        # Only under the rule `source` are entries stored by path; under all other rules, the path id of an event is
-        # ignored.
+        # Entries are stored by path only under the rule `source`. All other rules ignore the path id of an event.
         key = (event["node"], event["destination"], event["path_id"] if self.by_path else None)
         if event["next_hop"] is None:
             self.next_hop.pop(key, None)
@@ -124,13 +123,13 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():
         state.apply(event)
-    # A direction may have millions of rows, so only the last one at `until_ns` is applied.
+    # A direction may have millions of rows. Only the last row up to `until_ns` is applied.
     rows = table.filter(in_table)
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
     for event in rows.take(last.sort()).to_pylist():
         ends = event["a"], event["b"]
-        # Rows of tables are applied last, because a table begins at time 0, but its link may come up later.
+        # A table begins at time 0, but its link may come up later. The rows of tables are therefore applied last.
         if frozenset(ends) not in joined:
             raise TraceError(
                 f"replaying a timeline: {event['event']} at {event['t_ns']} ns on {ends}, which is no link"

@@ -64,8 +64,8 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # Packets in the return direction are sent at the destination, so the two captures change roles. In the return
-        # direction, the first bytes of the two streams also change roles.
+        # Packets in the return direction are sent at the destination, so the two captures change roles. In this
+        # direction, the first bytes of the two streams are exchanged too.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
     # Rows of all flows and directions are sorted by sending time, as in the guest's own table.
     rows.sort(key=lambda row: row.sent_ns)
@@ -91,7 +91,7 @@ class _Packet:
 
 
 Ends = frozenset[tuple[bytes, int]]
-# A segment, and its time on the source's clock. For a segment of the destination's capture, `t_ns` is still on the
+# Segments, each with its time on the source's clock. For a segment of the destination's capture, `t_ns` is still on the
 # destination's clock.
 Timed = list[tuple[Segment, int]]
 
@@ -139,7 +139,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     early = 0
     for segment, t_ns in sent:
         # Equal segments (such as a keep-alive and its repetition) are matched with their arrivals in the order of
-        # sending. Links that keep the order deliver equal segments in this order.
+        # sending. If links keep the order of packets, equal segments also arrive in the order of sending.
         queue = waiting[_same(segment)]
         # Segments that arrive too early are counted, because the error states their number.
         if queue and queue[0] < t_ns:
@@ -190,8 +190,8 @@ def _direction(
         row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
         row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
         if row.is_retransmission:
-            # A retransmission is spurious if packets that were sent before it delivered all of its bytes, whenever
-            # these packets arrived.
+            # A retransmission is spurious if packets that were sent earlier delivered all of its bytes. The arrival
+            # times of these packets do not matter.
             row.is_spurious = arrived.holds(begin, end)
         # `sent_to` never decreases: after a retransmission, the stream continues with new data, which must not count as
         # retransmissions.
@@ -224,8 +224,7 @@ def _judge_order(rows: list[_Packet]) -> None:
     for place, (_, number, row) in enumerate(came):
         row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
         if row.is_late:
-            # The extent of a late packet begins at the arrival at which the running maximum of the numbers first
-            # exceeds the late packet's number.
+            # The extent of a late packet begins at the first arrival with a larger number than the packet's own.
             row.extent_pkts = place - bisect.bisect_right(highest, number)
         highest.append(max(number, highest[-1]) if highest else number)
 
@@ -241,8 +240,8 @@ class _Unwrapped:
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
         # The number of wrap-arounds is chosen so that the result is within 2^31 of the previous one (RFC 9293, 3.4:
-        # comparison modulo 2^32). The shift of a negative number rounds down in Python. A late packet whose number is
-        # before the first byte therefore gets a negative result.
+        # comparison modulo 2^32). In Python, a right shift rounds a negative number down. If a late packet's number is
+        # before the first byte, the result is therefore negative.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last
@@ -257,7 +256,7 @@ class _Ranges:
 
     def add(self, begin: int, end: int) -> None:
         """Add a range, and merge it with the ranges that it touches or overlaps."""
-        # Ranges that touch are merged as well, so that `holds` is true for a segment that crosses their common border.
+        # Ranges that touch are also merged. `holds` is then true for a segment that crosses the border between them.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)
         if first < last:

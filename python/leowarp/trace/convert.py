@@ -216,7 +216,8 @@ def _kind(arrow_type: pa.DataType) -> str:
     is Arrow's name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # Integers and floats of all widths are one kind, because an older version may have written another width.
+    # An older version may have written numbers with a different width. Integers and floats of all widths are therefore
+    # one kind.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):

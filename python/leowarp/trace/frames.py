@@ -50,8 +50,8 @@ def counted_frame(table: pa.Table) -> pd.DataFrame:
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # All counts are int64. If some counts were int32, the type of a sum or of a joined table would depend on
-            # its columns.
+            # All counts are int64. If some counts were int32, sums and joined tables would have types that depend on
+            # their columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}

@@ -58,8 +58,8 @@ def write_manifest(
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
-        # The manifest lists the run's files last, when all files exist. After the list is made, only the manifest
-        # itself is written, and the mark INCOMPLETE is removed.
+        # The manifest lists the run's files last, when all files exist. When the list has been made, two steps remain:
+        # the manifest itself is written, and the mark INCOMPLETE is removed.
         "files": files_of_run(directory),
     }
     plainfiles.write(directory / MANIFEST, manifest_text(content).encode())

@@ -48,8 +48,8 @@ def segments(path: Path | str) -> Iterator[Segment]:
     except OSError as error:
         raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
     try:
-        # Errors are raised while the caller iterates, because a generator reads a frame only when the next segment is
-        # requested.
+        # A generator reads a frame only when the caller requests the next segment. Errors are therefore raised while
+        # the caller iterates.
         for t_ns, link_type, frame in _frames(content):
             segment = _segment(t_ns, link_type, frame)
             if segment is not None:
@@ -113,7 +113,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
         # In a section header, the magic number is read before the length, because it determines the byte order of the
         # length.
         length = struct.unpack_from(order + "I", content, at + 4)[0]
-        # A length below 12 is rejected: with a block of length 0, reading would never end.
+        # A length below 12 is rejected, because with a block of length 0, reading would never end.
         if length < 12 or length % 4:
             raise _MalformedError(f"the block at byte {at} says it is {length} bytes long")
         body = _slice(content, at + 8, length - 12)
@@ -225,14 +225,15 @@ def _slice(content: bytes, at: int, length: int) -> bytes:
 # Block types and option codes of pcapng.
 _SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
 _TSRESOL, _TSOFFSET = 9, 14
-# Value for each magic number of pcap: the byte order, and the unit in ns of the time stamp's fraction of a second.
+# Each magic number of pcap stands for a byte order and a unit. The unit, in ns, is for the fractions of seconds in time
+# stamps.
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
     b"\x4d\x3c\xb2\xa1": ("<", 1),
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
-# Link types with the numbers of tcpdump.org/linktypes.html.
+# The numbers of the link types are from tcpdump.org/linktypes.html.
 _NULL = 0
 _RAW_IP = (101, 228, 229, 12)
 # Position of the EtherType and position of the packet in a frame, by link type.

@@ -66,7 +66,7 @@ def open_records(path: Path | str) -> RecordFile:
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
-            # If the stated length exceeds the limit, the field with the header's length is damaged.
+            # If the stated length of the header exceeds the limit, the field with this length is damaged.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -256,8 +256,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # The value that means "missing" may not fit into the narrower type of the table. The value for "missing" is
-            # therefore replaced by 0, and the mask makes the value null.
+            # The value that means "missing" may not fit into the table's narrower type. It is therefore replaced by 0,
+            # and the mask makes it null.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
@@ -279,8 +279,8 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
         # change.
         "version": "2.6",
         "data_page_version": "1.0",
-        # Times and byte positions differ in nearly every row. A dictionary of times or byte positions would take time
-        # and would not make the file smaller.
+        # Times and byte positions differ in nearly every row. A dictionary of such values would take time, and would
+        # not make the file smaller.
         "use_dictionary": [column.name for column in columns if not _is_position(column)],
         "write_statistics": True,
         "store_schema": True,

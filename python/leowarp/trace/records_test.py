@@ -16,7 +16,7 @@ from leowarp.base.errors import TraceError
 from leowarp.trace import RECORDED, TABLES, open_records, read_records, write_parquet
 from support.encode import encode_records, frame
 
-# Values that a record and the Parquet column can both contain; the value that means "missing" is excluded.
+# Values that both a record and the Parquet column can contain. The value that means "missing" is excluded.
 _RANGES = {
     ("i64", "int64"): st.integers(-(2**63) + 1, 2**63 - 1),
     ("u64", "int64"): st.integers(0, 2**63 - 1),
@@ -102,7 +102,7 @@ def test_names_end_in_their_units():
                 assert column.name.endswith(endings[column.unit]), f"{table.name}.{column.name} is in {column.unit}"
 
 
-# Columns whose name in the kernel's struct tcp_info begins with "bytes" instead of ending with it.
+# Columns whose name comes from the kernel's struct tcp_info. The name begins with "bytes" and does not end with it.
 _BYTE_COUNTERS_OF_TCP_INFO = ("bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
 
 

@@ -14,8 +14,8 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """Return a trace table with two rows. `columns` has the values of some columns. All other values are 0, or missing
-    if the column is not of integers."""
+    """Return a trace table with two rows. `columns` has the values of some columns. In the other columns, integers are
+    0, and all other values are missing."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}
     values = [pa.array(columns.get(field.name, zero[field.name])).cast(field.type) for field in schema]
@@ -29,7 +29,7 @@ def test_every_enumeration_is_known_to_be_one():
         ("switches", "refused"), ("merges", "refused"), ("reordering", "scope"), ("densities", "scope"),
         ("densities", "kind"), ("measures", "role"),
     }  # fmt: skip
-    # A column of small numbers contains codes, unless it is a count, a sum of bits or a protocol number of IP.
+    # A column of small numbers contains codes, unless its numbers are counts, sums of bits or IP protocol numbers.
     small = {
         (table.name, column.name)
         for table in TABLES.values()

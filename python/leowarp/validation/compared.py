@@ -207,8 +207,8 @@ def _compared(
                 f"{given.measurement.source}: {few} round trips in a half of its time, and {FEWEST} are the fewest",
                 "a ping of four minutes and more can be compared",
             )
-        # The schedule is found from the complete recording, because the schedule only says where slots begin, and
-        # contains none of the compared quantities.
+        # The schedule only says where slots begin, and contains none of the compared quantities. It is therefore found
+        # from the complete recording.
         schedule = describe(given.measurement).schedule
         zero_ns = int(series.t_ns[-1] - held.round_trip.t_ns[-1])
         before = of_probes(learned.round_trip, schedule)

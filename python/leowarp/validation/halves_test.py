@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the halves of measurements. No probe is in both halves."""
+"""Tests how a measurement is divided into halves. No probe is in both halves."""
 
 import numpy as np
 import pytest

@@ -59,7 +59,7 @@ def of_transfer(transfer: Transfer) -> Samples:
     def sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.bincount(second[inside], weights=values[inside], minlength=whole)[:whole].astype(np.float64)
 
-    # rate x length / 1 s, converted to Mbit/s.
+    # The goodput in a second is the sum of rate x length / 1 s, converted to Mbit/s.
     found = {GOODPUT: sums(transfer.rate_bps * transfer.length_ns / 1e15)}
     if not np.isnan(transfer.retransmissions).any():
         found[RETRANSMISSIONS] = sums(transfer.retransmissions)

@@ -93,7 +93,7 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
             yield Found(name, Verdict.DIFFERS, (str(error),))
             continue
         if not again.exists() or (page != name and again.stat().st_size == 0):
-            # The new report does not draw pictures that an earlier report drew with other options.
+            # An earlier report may have drawn pictures with other options. The new report does not draw these pictures.
             earlier = page != name and again.exists()
             why = "an earlier report drew it" if earlier else "no report has it"
             yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))

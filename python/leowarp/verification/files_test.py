@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of every file of a run with the manifest."""
+"""Tests that each file of a run is compared with the manifest."""
 
 import json
 import os

@@ -86,7 +86,7 @@ class Pair:
         try:
             if page == REPORT_PAGE:
                 self._draw_report(path, made)
-            # If the page to draw has the name of the report's page, the report has already written it.
+            # `_draw_report` may already have written a page of this name.
             elif not (path / page).exists():
                 _draw_moving(path / page)
         except (LeowarpError, TypeError, ValueError) as error:
@@ -96,8 +96,8 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A new report rewrites every figure file that the directory already has, and its page lists these files. A
-        # figure file that the new report leaves empty belongs to an earlier report.
+        # A new report rewrites every figure file that the directory already has, and its page lists these files. If the
+        # new report leaves a figure file empty, the file belongs to an earlier report.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
             if file.suffix.removeprefix(".") in report.FORMATS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of studies and reproductions. When runs are repeated, a fake replaces the guest."""
+"""Tests how leowarp checks studies and reproductions. When runs are repeated, a fake replaces the guest."""
 
 import json
 import shutil
@@ -59,7 +59,8 @@ def run(plan, set_, out, **options):
 
 
 def found_of(path, tmp_path, count=12, seed=1):
-    """Return a dict from the name of each run of a sample to the first difference that its second run has, or None."""
+    """Repeat each run of a sample, and return a dict with an entry per run. The key is the run's name. The value is the
+    first difference in the second run, or None."""
     found = {}
     for candidate in samples.chosen(path, count, seed):
         scratch = Path(tempfile.mkdtemp(dir=tmp_path))

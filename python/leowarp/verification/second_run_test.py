@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the comparison of a run with its second run. Forged data must be found even if the manifest matches them."""
+"""Tests the comparison of a run with its second run. The comparison must find forged data even if the manifest agrees
+with them."""
 
 import json
 import shutil

@@ -64,7 +64,7 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
     # The sky is made first, because it gives satellites and stations their numbers, which all other parts use.
     sky = sky_of(plan, run.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
-    # Stations get the numbers after those of the satellites.
+    # The numbers of stations follow the numbers of satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
     # All flows and the fading have the same time grid, so that one cursor selects the same time in all charts.

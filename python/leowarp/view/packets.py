@@ -40,7 +40,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     """
     tables = run.tables
     because = floats(tables.packets["stored_because"])
-    inside = because % 2 == IN_WINDOW  # false for missing values, because nan % 2 is nan
+    inside = because % 2 == IN_WINDOW  # a missing value gives False, because nan % 2 is nan
     if not inside.any():
         return None
     del because
@@ -52,8 +52,8 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     # shows the run's first packets.
     sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
     centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=run.end_ns, keepdims=True)
-    # Row numbers of the packets within the longest span, in order of sending time; all shorter spans lie within the
-    # longest span.
+    # These are the row numbers of the packets within the longest span, in order of sending time. All shorter spans lie
+    # within the longest span.
     borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], run.end_ns)).ravel()
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
@@ -99,7 +99,8 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
-    # A span is compared with the largest end of all earlier spans, because a span may end earlier than one before it.
+    # A span may end earlier than a span before it. Each span is therefore compared with the latest end of all earlier
+    # spans.
     last = np.append(np.flatnonzero(first)[1:] - 1, len(begins) - 1)
     return begins[first], np.maximum.accumulate(ends)[last]
 
@@ -136,8 +137,8 @@ def _columns(run: Run, packets: pd.DataFrame) -> dict[str, np.ndarray]:
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = ticks(run, sent_ns)
     received = floats(packets["received_ns"]) // tick_ns(run)
-    # `took` is the difference of two times in ticks, and not a difference in ns that is converted to ticks. The sum of
-    # `sent` and `took` is therefore exactly the packet's arrival in ticks.
+    # `took` is computed from two times in ticks. It is not a difference in ns that is then converted to ticks. The sum
+    # of `sent` and `took` is therefore exactly the packet's arrival in ticks.
     took = np.where(np.isfinite(received), received - sent, MISSING)
     flags = (
         LATE * truths(packets["is_late"])

@@ -82,12 +82,12 @@ def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
         probes, only every n-th is included.
     """
     echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
-    # Every n-th probe is used, not means over several probes, which would hide the spikes that pings are meant to show.
+    # Only every n-th probe is used. Means over several probes would hide the spikes that pings are meant to show.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
     back = floats(echoes["reply_ns"])
-    # If there are replies, times are round trips; UDP probes have no replies.
+    # If probes have replies, the times are round trips. UDP probes have no replies.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
         "sent": arrays.instants(ticks(run, sent_ns)),
@@ -179,7 +179,8 @@ def _limits(run: Run) -> dict[tuple[str, str], int | None]:
         rows = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
         for a, b, limit in zip(rows["a"], rows["b"], floats(rows["limit_pkts"]), strict=True):
             # The limit in a link's event holds for both directions; the limit in a queue's event holds for one
-            # direction. Events of queues are processed second, so that the queue's limit replaces the link's.
+            # direction. Events of queues are processed after events of links, so that the queue's limit replaces the
+            # link's limit.
             for ends in ((a, b), (b, a)) if event == "link" else ((a, b),):
                 if limit == limit:
                     limits[ends] = int(limit)

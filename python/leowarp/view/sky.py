@@ -45,7 +45,7 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
-    # The unit is such that the largest coordinate becomes the largest int16. With this unit, the rounding error of
+    # The unit is chosen so that the largest coordinate becomes the largest int16. With this unit, the rounding error of
     # every coordinate is at most half a unit.
     unit_m = float(np.abs(positions_m).max()) / 32767
     # Times in plans are UTC.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a page contains the data of the run's tables and its ephemeris, and is small enough."""
+"""Tests that a page contains the data of the run's tables and the run's ephemeris. Also tests that the page is small
+enough."""
 
 import base64
 import dataclasses
@@ -204,7 +205,7 @@ def test_windows_begin_when_all_that_left_before_them_has_arrived(run, run_dir):
     for begin, end in run["packets"]["windows"]:
         inside = packets[(packets["sent"] >= begin * 1e6) & (packets["sent"] < end * 1e6)]
         assert len(inside) > 1000
-        # The stored packets begin earlier than the window, by the largest delay.
+        # The stored packets begin before the window. The difference is the largest delay.
         assert packets["sent"][packets["sent"] < begin * 1e6].max() > begin * 1e6 - packets["took"].max()
 
 
@@ -212,13 +213,14 @@ def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
     demand_policy(text)
     assert len(text.encode()) < 1_000_000
-    # The sum has one term for each part of a page, with its size in base64: packets; series and queues; loads; fixed
+    # The terms of the sum are the sizes, in base64, of the parts of a page: packets; series and queues; loads; fixed
     # parts (script, land, licences).
     assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES
 
 
 def loads_bytes(rows):
-    """Return the compressed size of `rows` rows as in `load_of`. Random values make the size as large as possible."""
+    """Return the compressed size of a table with `rows` rows, in the form of `load_of`. Random values make the size as
+    large as possible."""
     draw = np.random.default_rng(1).integers
     columns = (np.ones(rows), draw(0, 1001, rows), draw(0, 501, rows), draw(0, 50, rows))
     return sum(compressed_bytes(np.diff(column, prepend=0)) for column in columns)

@@ -55,11 +55,11 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
             # Each slot of an access link has a path of its own, even if the next slot uses the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # The maximum number of times is divided among the paths, so a run with many changes lists the delays of
-            # each path at fewer times.
+            # All paths share a maximum number of instants. If a run has many changes, the delays of each path are
+            # therefore listed at fewer instants.
             at_ns, of_links_ns = _delays(run, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # `left_ns` has values only if one path replaces another, because packets in flight need an old path.
+        # Packets in flight still use an old path when a new path replaces it. `left_ns` has values only in this case.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(run, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -80,7 +80,7 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
         "t": arrays.instants(ticks(run, np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # `left_us` contains the delays of each path that is replaced, at the time of its replacement.
+        # For each replaced path, `left_us` contains the delays at the time when the path was replaced.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
@@ -116,7 +116,7 @@ def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], sinc
     """Return the delays that the links of an old path have at `at_ns`, when a new path replaces it."""
     links = run.tables.links_of(before)
     # If the old and the new path share an access link or a mobile channel, this link already has the new delay at
-    # `at_ns`. For such a link, the delay 1 ns before `at_ns` is used.
+    # `at_ns`. For a shared link, the delay 1 ns before `at_ns` is therefore used.
     held_ns = at_ns - (links == run.tables.links_of(after))
     return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 

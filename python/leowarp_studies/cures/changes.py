@@ -168,8 +168,8 @@ def changes(each: int) -> tuple[Change, ...]:
         updates = hour(pair)
         for direction in DIRECTIONS:
             of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
-            # The first route update is at 0 and cannot be a change. Every route update after the first comes at least
-            # `BEFORE_S` seconds after the start, so a complete interval lies before it.
+            # The first route update is at 0 and cannot be a change. Every later route update comes at least `BEFORE_S`
+            # seconds after the start, so the interval before the update is complete.
             if len(of_sign) < each:
                 raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
             places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)

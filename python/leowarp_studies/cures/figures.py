@@ -174,7 +174,7 @@ def _counts(axes: Axes) -> None:
     # The axis starts slightly below 0, so that marks at 0 are not cut off. The axis ends at 10 or more, so that at
     # least two tick labels are visible.
     axes.set_xlim(-0.2, max(axes.get_xlim()[1], 10))
-    # Tick labels are plain numbers, because formulas are disabled: station names may contain dollar signs.
+    # Station names may contain dollar signs, so formulas are disabled. Tick labels are therefore plain numbers.
     axes.xaxis.set_major_formatter("{x:g}")
 
 

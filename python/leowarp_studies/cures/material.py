@@ -93,8 +93,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
     """Return the inputs of claims and figures. An input is left out if one of its runs is missing."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
-    # The claims use sums over all route changes. If a change were missing for one variant, the sums of two variants
-    # would be over different changes.
+    # The claims use sums over all route changes. If a change were missing for one variant, the sums of the variants
+    # would cover different changes.
     if len(around) and results.complete(around):
         frames["around"] = around
     transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)

@@ -98,8 +98,8 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
     frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
     for name in ("congestion_control", "distribution", "jitter_ns"):
         frame[name] = rows[name]
-    # Each transfer is compared with a transfer of the same TCP without jitter, because transfers are short, and slow
-    # start reduces the goodput of both.
+    # Transfers are short, and slow start reduces their goodput. Each transfer is therefore compared with a transfer of
+    # the same TCP without jitter.
     key = ["tcp", "congestion_control", "distribution"]
     still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
     frame = frame.merge(still, on=key, how="inner")
@@ -122,7 +122,7 @@ def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
     >>> fitted(np.array([0.0, 1, 2]), np.array([0.0, 3, 1]), np.array([0.5, 9]))
     array([1., 2.])
     """
-    # Points with the same x become one point, whose weight is their number.
+    # Points with the same x become one point. Its weight is the number of these points.
     places, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     level = isotonic_regression(np.bincount(which, weights=y) / counts, weights=counts).x
     return np.interp(at, places, level)
@@ -144,8 +144,8 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
         for outcome, column in OUTCOMES.items():
             for number, name in NUMBERS.items():
                 squares, spreads, guesses, truths = [], [], [], []
-                # Each congestion control has its own curve, because the same number of retransmissions costs different
-                # controls different throughput.
+                # The throughput that a number of retransmissions costs differs between congestion controls. Each
+                # control therefore has its own curve.
                 for _, mine in of_tcp.groupby("congestion_control"):
                     train, test = halves(mine)
                     y = test[column].to_numpy()

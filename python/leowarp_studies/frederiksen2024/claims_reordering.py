@@ -89,7 +89,8 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
     # If the new path is equally long or longer, the propagation delays alone make no packet late.
     by_queue = ev.share(((step >= 0) & (queue > step)).fillna(False))
-    # The propagation difference may have either sign, so the queue is compared with its absolute value.
+    # The propagation difference may have either sign, so the queue is compared with the absolute value of the
+    # difference.
     more = ev.share((queue > step.abs()).fillna(False))
     text = (
         f"{by_queue:.0%} of these changes went to a path that is not shorter, past a queue left behind on an abandoned "
@@ -172,7 +173,7 @@ def raised_threshold(sample: Sample) -> Outcome:
         # The limit of 1.5 is used only in the text of the outcome; the verdict uses a limit of 2.
         nearly[name] = slower[name] >= 1.5
     # The claim says that the threshold cannot absorb reordering without harming loss recovery. The verdict is therefore
-    # "does not hold" if the threshold absorbs reordering and harms no recovery.
+    # "does not hold" if the threshold absorbs reordering and leaves loss recovery unharmed.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
     if absorbed and not any(broken.values()):
         verdict = "does not hold"

@@ -34,7 +34,7 @@ def path_delay_span(sample: Sample) -> Outcome:
         summary = sample[slug].numbers.summary
         span[slug] = (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
         isl_span[slug] = ev.isl_delay_span_ns(sample[slug]) / 1e6
-    # The delay is computed from routes and links without packets, so TCP has no influence on this claim.
+    # The delay is computed from routes and links. No packets are involved, so TCP has no influence on this claim.
     verdict = holds_if({slug: value < 2.5 for slug, value in span.items()})
     cause = ""
     if verdict != "holds":

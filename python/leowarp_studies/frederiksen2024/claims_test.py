@@ -100,7 +100,7 @@ def made_up_run(**different):
         "srtt": rtt_frame(100, 90, 101, 100),
     } | different  # fmt: skip
     # By default, `acked_bps` equals `rates_bps`, and `changes` has three changes within one minute. A test may override
-    # both.
+    # both values.
     mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 3)} | mine
     numbers = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
@@ -234,8 +234,9 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # The first two cases change a run in which the path keeps the order. The goodput of reno is as low as with
-        # reordering, or the sending rate of bbr falls almost as often.
+        # The first two cases change a run in which the path keeps the order. In the first case, the goodput of reno is
+        # as low as with reordering. In the second case, the sending rate of bbr falls almost as often as with
+        # reordering.
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),
@@ -275,7 +276,7 @@ def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
 def test_changes_count_that_make_packets_late_or_leave_them_without_a_route(monkeypatch):
     monkeypatch.undo()
     changes = pd.DataFrame({"t_ns": [30_000 * MS, 60_000 * MS, 90_000 * MS], "late_pkts": [5, 0, 0]})
-    # At 60 s a queue is full; the packet that finds no route was sent shortly before 90 s.
+    # The drop at 60 s comes from a full queue. The packet that finds no route was sent shortly before 90 s.
     drops = pd.DataFrame({"flow": 0, "flow_direction": 0, "cause": [1, 4], "t_ns": [60_100 * MS, 89_900 * MS]})
     run = SimpleNamespace(
         main_flow=0, changes=changes, tables=SimpleNamespace(drops=drops),
@@ -334,6 +335,6 @@ def test_packets_in_flight_are_those_of_the_last_sample_before(monkeypatch):
     monkeypatch.undo()
     samples = pd.DataFrame({"t_ns": [1000, 2000, 3000], "unacked_pkts": [10, 30, 50], "sacked_pkts": [0, 5, 50]})
     run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(of_flow=lambda table, flow: samples))
-    # There is no sample before 1000; a sample at exactly 1000 counts as a sample after this instant.
+    # The instants 500 and 1000 have no sample before them: a sample at exactly 1000 counts as later.
     assert effects.in_flight_pkts(run, [500, 1000, 2000, 3000]) == (10 + 25) / 2
     assert np.isnan(effects.in_flight_pkts(run, []))

@@ -52,19 +52,19 @@ def drops_after_changes(sample: Sample) -> Outcome:
         # In-order goodput stops both for lost and for late packets. At changes without lost packets, any fall is caused
         # by reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # `changes` and `recoveries` both contain the instant of each change, by which the two tables are joined.
+        # `changes` and `recoveries` both contain the instant of each change. The two tables are joined by this instant.
         rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
-        # Even in a trial (`--duration 60 s`), the control run is much longer than 15 s. The control run therefore has
-        # instants with which changes can be compared.
+        # Even in a trial (`--duration 60 s`), the control run is much longer than 15 s. Changes can therefore be
+        # compared with instants of the control run.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
         fell = count["50 %"][slug]
-        # "Periodic" and "some" are taken to mean repeatedly and more often than by chance, because some unrelated falls
-        # happen to follow changes.
+        # Some unrelated falls happen to follow changes. "Periodic" and "some" are therefore taken to mean repeatedly
+        # and more often than by chance.
         parts[f"{slug} again and again"] = fell >= max(2, 0.1 * changes[slug])
         parts[f"{slug} by changes"] = fell > 2 * still[slug] * changes[slug]
         parts[f"{slug} without a drop"] = without_loss[slug] >= 1
@@ -280,8 +280,8 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
-        # A tolerance of 0.5 above and below 3 includes Linux's 2.89 (bbr_high_gain, in STARTUP) but not its 2
-        # (bbr_cwnd_gain).
+        # The gain may differ from 3 by up to 0.5. This range includes Linux's 2.89 (bbr_high_gain, in STARTUP), but not
+        # Linux's 2 (bbr_cwnd_gain).
         "window is 3 x BDP": abs(gain - 3) <= 0.5,
     }
     return Outcome(

@@ -27,8 +27,7 @@ def sending_falls_after(run: Run, instants_ns: Any) -> int:
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table omits bins in which nothing was sent. Bins in which nothing was sent are part of a fall, so they are
-    # added with a value of 0.
+    # The table omits bins in which nothing was sent. Such bins are part of a fall, so they are added with a value of 0.
     sent_bytes = np.zeros(run.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)

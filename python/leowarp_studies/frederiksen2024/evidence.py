@@ -105,13 +105,12 @@ def disturbed(run: Run) -> pd.DataFrame:
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # If no link reports the loss, its time is the packet's sending time, which may be up to a round trip before the
-    # change.
+    # If no link reports the loss, the packet's sending time is used instead. This time may be up to a round trip before
+    # the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.numbers.recoveries[run.numbers.recoveries["flow"] == run.main_flow]
-    # A column that is in both tables is taken from only one of them, because it would otherwise appear twice, as `_x`
-    # and `_y`.
+    # A column that is in both tables would appear twice, as `_x` and `_y`. It is therefore taken from only one table.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
@@ -213,8 +212,8 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.observed_plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
-        # The reference is the goodput in the second before the change, not the capacity: if a flow was already slow,
-        # the change is not the cause.
+        # If a flow was already slow, the change is not the cause. The reference is therefore the goodput in the second
+        # before the change, not the capacity.
         before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
         after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):
@@ -262,7 +261,7 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
 
     def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
         instants_ns = np.sort(instants_ns)
-        # The window extends to the end of the dip's bin, because an event inside this bin may be the dip's cause.
+        # Events up to the end of the dip's bin are included. An event inside this bin may be the dip's cause.
         last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
         if len(instants_ns) == 0:
             return np.zeros(len(low), dtype=bool)
@@ -270,7 +269,7 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
 
     # One second is about ten round trips. Within one second, a sender detects and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
-    # If an overflow precedes a dip, it is taken as the cause, even if the route also changed.
+    # If an overflow precedes a dip, the overflow is taken as the cause, even if the route also changed.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
     return {
         "overflow": int(overflow.sum()),

@@ -252,6 +252,7 @@ def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
     Returns: The runs, with unique names.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
-    # Claim 1.19 compares with CUBIC on classic TCP, which is therefore included even if its condition was not selected.
+    # Claim 1.19 needs CUBIC on classic TCP for a comparison. Its runs are therefore included even if their condition
+    # was not selected.
     classic = [run for run in CLASSIC_TCP.runs() if run.slug == CLASSIC_TCP.slug("cubic") and run not in runs]
     return (*runs, *classic, *THRESHOLD_RUNS, *CAPACITY_RUNS)

@@ -53,7 +53,7 @@ ROUTES = (
     Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
           (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
     # In the first half hour, 16 changes meet the condition of `changes_s`. In a +Grid of one shell, no change uses a
-    # new laser. With links by a range of 2500 km, one of 600 updates would use a new laser.
+    # new laser. If links were chosen by a range of 2500 km, one of 600 updates would use a new laser.
     Route("new-york-london", "New York to London", "starlink-new-york-london", "New York", "London",
           (99, 441, 639, 1260, 1602)),
 )  # fmt: skip

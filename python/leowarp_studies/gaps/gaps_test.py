@@ -28,7 +28,7 @@ def frame():
             for at_s in runs.samples(route, arm.family):
                 for load_ in LOADS:
                     harm = EXTRA_MS.get(arm.name, 0) * (0.5 if load_ == arms.BBR else 1)
-                    # A gap occurs at a change, so its harm is added to that of the change.
+                    # A gap occurs at a change, so the harm of the gap is added to the harm of the change.
                     harm += EXTRA_MS[arms.PLAIN] if arm.control == arms.PLAIN else 0
                     row = {"route": route.name, "at_s": at_s, "arm": arm.name, "load": load_, "family": arm.family}
                     row |= {results.MAIN.get(load_, "missing_ms"): 1000 + at_s + harm}

@@ -213,8 +213,8 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
     """Return a text about how slow start ended in these sessions: the causes, the times, and the windows."""
-    # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start, so sessions are counted by
-    # cause.
+    # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start. Sessions are therefore
+    # counted separately for each cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
     for by, mine in ends.groupby("by", sort=True):

@@ -63,7 +63,7 @@ def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
-    # If all runs of a group failed, its data set has no columns, and the value is unknown.
+    # If all runs of a group failed, the group's data set has no columns, and the value is unknown.
     return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
@@ -88,7 +88,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels[0].set_yticks(places, [variant.label for variant in shown])
     # The first variant is on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
-    # The vertical line marks the fair share of one of two flows, 50 %.
+    # The vertical line at 50 % marks the fair share of each of two flows.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, 100)
     return drawn
@@ -148,7 +148,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
-    # Only values for which there are runs have ticks, because no other values were measured.
+    # Ticks are only at the values that were measured.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")
@@ -169,7 +169,7 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
         cells = []
         for at_s in late_s:
             mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
-            # An unmodified congestion control uses no schedule, so its sessions are those of the main group.
+            # An unmodified congestion control uses no schedule, so its sessions are taken from the main group.
             both = pd.concat([mine, plain[plain["variant"] == base]])
             cells.append(paired_ratio(both, "goodput_bps", name, base))
         style = line_style(ALGORITHMS[base])

@@ -69,10 +69,11 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
         lost = trace.losses[trace.losses["kind"] == kind]
         if len(lost):
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
-            # Losses are marked above the window, because on the curve many losses would be within the width of a line.
+            # On the curve, many losses would be within the width of a line. Losses are therefore marked above the
+            # window.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
-    # The axis leaves room above the window for the marks of losses and for the legend.
+    # The axis extends above the window, so that the marks of losses and the legend have space.
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):

@@ -199,7 +199,7 @@ def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
     state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, CA_RECOVERY, 0)
     lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
     assert cuts(t_ns, cwnd, ssthresh, state, lost).empty
-    # If an ECN mark later reduces the window to a new threshold, the mark and not the loss is the cause of the cut.
+    # Later, an ECN mark reduces the window to a new threshold. The cause of this cut is the mark, not the loss.
     later = t_ns > 1200 * MS
     window, threshold = np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh)
     marked = cuts(t_ns, window, threshold, np.where(later, CA_CWR, state), lost)

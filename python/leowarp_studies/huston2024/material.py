@@ -244,7 +244,7 @@ def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Tra
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
     """Return each row of a run whose directory is stored, together with the run. The rows are sorted by seed."""
-    # Because of the sorting, figures show the same session whatever the order of rows in the data set.
+    # Because of the sorting, figures always show the same session. The order of rows in the data set has no influence.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 

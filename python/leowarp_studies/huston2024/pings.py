@@ -91,9 +91,9 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
-        # If the run ends within the window, the rise would be underestimated. If there are no replies before or after
-        # the reconfiguration, there is nothing to compare. The losses at a skipped reconfiguration may still be part of
-        # `lost_pkts` of a neighbouring one.
+        # If the run ends within `around_ns` after the reconfiguration, the rise would be underestimated. If there are
+        # no replies before or after the reconfiguration, there is nothing to compare. Even if a reconfiguration is
+        # skipped, its losses may be part of `lost_pkts` of a neighbouring reconfiguration.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
@@ -152,8 +152,8 @@ def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        # At the start of the run nothing is left out, because the run begins within a slot instead of at a
-        # reconfiguration.
+        # The run begins within a slot, and not at a reconfiguration. At the start of the run, nothing is therefore left
+        # out.
         inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
         steps.append(np.abs(np.diff(inside)))
     return pooled(steps)

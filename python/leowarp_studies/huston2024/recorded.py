@@ -122,7 +122,7 @@ def _span_ns(found: Measurement) -> tuple[int, int]:
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")
     first_ns = max(int(one.t_ns[0]) for one in series)
-    # In each window, every series has values.
+    # Between the two returned times, every series has values.
     return -(-first_ns // S) * S, min(int(one.t_ns[-1]) for one in series)
 
 
@@ -152,7 +152,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     made = content(name, SCENARIO, {}, 1)
     made["set"] |= {
         "run.duration": f"{DURATION_S} s", "measured.file": str(recording.path), "measured.queue": "5000 pkts",
-        # The user's host measured the delays, so the recording contains those of the whole path. In gaps of the
+        # The user's host measured the delays, so the recording contains the delays of the whole path. In gaps of the
         # recording, the last measured values remain valid.
         "measured.rtt_from": "B", "measured.gaps": "hold",
         "observe.sockets": "20 ms", "observe.queues": "none", "observe.packets": "none",

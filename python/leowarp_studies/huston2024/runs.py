@@ -74,8 +74,8 @@ Isolated loss determines the rate of loss-based congestion controls, more than a
 (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 
-# The period is 15 s. With an error of 7.5 s, the assumed instants are as far as possible from the reconfigurations; an
-# error of 11 s is equal to 4 s in the other direction.
+# The period is 15 s. With an error of 7.5 s, the assumed instants are as far as possible from the reconfigurations. An
+# error of 11 s is equal to an error of 4 s in the other direction.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
 """The errors to test: the time in s by which the schedule that a handover-aware congestion control assumes is late."""
 PHASE_SEEDS = 10

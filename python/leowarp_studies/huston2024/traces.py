@@ -210,8 +210,8 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
     if not len(places):
         return SlowStart(OPEN_ENDED, math.nan, math.nan)
     at_ns = int(t_ns[places[0]])
-    # Losses come first, because a count of HyStart may belong to a later slow start: counters are read only once per
-    # second.
+    # Counters are read only once per second, so a count of HyStart may belong to a later slow start. Losses therefore
+    # come first.
     causes = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
     return SlowStart(str(causes[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
 
@@ -305,8 +305,8 @@ def cuts(
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # The loss may precede the last sample, so the window may have begun to fall before this sample. The larger
-        # window of the last two samples is taken as the window before the cut.
+        # The loss may precede the last sample, so the window may have begun to fall before this sample. The larger of
+        # the windows of the last two samples is taken as the window before the cut.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR does not change its threshold (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.

@@ -59,8 +59,8 @@ CURES = (
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
-# As DCTCP's authors propose, every packet in a queue above a small limit is marked (RFC 8257, 3.1). The threshold for
-# marks is a delay, because the link's rate varies.
+# As DCTCP's authors propose, every packet is marked while the queue is above a small limit (RFC 8257, 3.1). The
+# threshold for marks is a delay, because the link's rate varies.
 _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 
 PROPOSALS = (

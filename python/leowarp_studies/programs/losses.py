@@ -97,8 +97,8 @@ def from_qlog(lines: Iterable[str]) -> Losses:
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in lines:
-        # Lines with other events are skipped before they are parsed: they are nine of ten lines, and a qlog has
-        # megabytes.
+        # Nine of ten lines have other events, and a qlog has megabytes. Lines with other events are therefore skipped
+        # before they are parsed.
         if LOST in line or (RECEIVED in line and '"ack"' in line):
             event = json.loads(line.lstrip("\x1e"))
             yield event["name"], event["data"]

@@ -212,7 +212,7 @@ def test_a_dip_is_held_against_the_still_path():
     depth, recovery_ns = results.dipped(half, still)
     assert depth == pytest.approx(0.5)
     assert recovery_ns == 11 * results.BIN_NS
-    # A goodput above that of the path without changes is not a dip.
+    # A goodput that is higher than on the path without changes is not a dip.
     assert results.dipped(still * 2, still) == (0.0, 0.0)
 
 

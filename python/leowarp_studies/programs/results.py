@@ -83,8 +83,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
         completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
         said = losses.of_run(directory)
         declared, heard = said.declared_pkts, said.found_spurious_pkts
-        # The client received all bytes, so the sender must have declared every lost packet lost. Declarations of loss
-        # beyond the number of lost packets were therefore spurious.
+        # The client received all bytes, so the sender must have declared every lost packet lost. If the sender has
+        # declared more losses than there were lost packets, the additional declarations were spurious.
         spurious = declared - flow["lost_pkts"]
     if completion_ns is None:
         raise TraceError(f"the transfer of {directory} did not end", "make the runs anew: --force")

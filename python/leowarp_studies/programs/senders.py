@@ -94,7 +94,7 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
         "-out cert -days 30 -subj /CN=b 2> log; mkdir qlog; "
         "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
     )
-    # The server writes the last part of its qlog when the connection has drained, which takes three probe timeouts. The
+    # A connection takes three probe timeouts to drain. Only then does the server write the last part of its qlog. The
     # client's command ends only after the connection has drained.
     client = (
         "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "

@@ -70,7 +70,7 @@ class Player:
 
 
 PLAYERS = (
-    # Playback begins three segments behind the live edge, so that the two segments needed for its beginning are
+    # Playback needs two segments to begin. It begins three segments behind the live edge, so that these two are
     # available.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),

@@ -159,8 +159,8 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
-        # The tolerance is a factor of 1.5, because goodput depends on losses after HARQ, which depend on assumptions
-        # (design/lms-harq.md).
+        # The tolerance is a factor of 1.5, because goodput depends on the losses that remain after HARQ. These losses
+        # depend on assumptions (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
     twice = _near_both(curves["hybla", OFF], 2.0)
@@ -287,8 +287,8 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # In the study, the second segment of 10 % of the pairs comes `WAIT_MS` or more after the first. The stricter limits
-    # of 7 and 13 % allow a third more or less.
+    # In 10 % of the study's pairs, the second segment comes `WAIT_MS` or more after the first. The stricter limits of 7
+    # and 13 % allow a deviation of a third.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "

@@ -34,7 +34,8 @@ def residual_loss(frames: Frames) -> Outcome:
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
-    # Medians can be compared, because the loss falls by about a third per dB, much more than the spread over seeds.
+    # The loss falls by about a third per dB. This fall is much larger than the spread over seeds, so medians can be
+    # compared.
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
         # The tolerance is a factor of 2: with all defaults, the channel that leowarp rebuilt from published tables
@@ -170,7 +171,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
             for order in (True, False)
         )
         # Both sessions of a pair have the same SNR and seed. A deep fade therefore affects both sessions of a pair.
-        # Without pairs, deep fades would have more effect on the ratio than the order of packets.
+        # Without pairs, the ratio would depend more on deep fades than on the order of packets.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:

@@ -99,8 +99,8 @@ def something_counteracts(frames: Frames) -> Outcome:
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}
     parts = {f"fewer {SIGNS[column]}": change.below(0.0) for column, change in signs.items()}
-    # "Especially when using CUBIC" is taken to mean that CUBIC's gain is less than half of NewReno's. Like CUBIC,
-    # NewReno has fewer signs of loss with delayed ACKs.
+    # "Especially when using CUBIC" is taken to mean that CUBIC's gain is less than half of NewReno's. NewReno, like
+    # CUBIC, has fewer signs of loss if ACKs are delayed.
     parts["counteracted"] = gain["cubic"].known and gain["cubic"].median < gain["reno"].median / 2
     text = (
         "with delayed ACKs CUBIC has per packet sent "

@@ -56,9 +56,9 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # The axis ends when the slowest flow has filled the path and a queue as long as the path's bandwidth-delay product.
-    # If the slowest flow never fills the path, its time is infinite. The axis then ends at `WINDOW_S`, or at the end of
-    # the longest trace if this end is earlier.
+    # The axis ends when the slowest flow has filled the path and a queue. The queue is as long as the path's
+    # bandwidth-delay product. If the slowest flow never fills the path, its time is infinite. The axis then ends at
+    # `WINDOW_S`, or at the end of the longest trace if this end is earlier.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
@@ -223,7 +223,8 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
-                # The panel of goodput shows sessions without delayed ACKs, because a quick reproduction has no others.
+                # A quick reproduction has only sessions without delayed ACKs, so the panel of goodput shows these
+                # sessions.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)

@@ -115,7 +115,7 @@ ASSUMPTIONS = (
     # other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
-    # The study does not give the time of its runs. Other start times show how far results depend on the 600 s that
+    # The study does not give the time of its runs. Other start times show how much the results depend on the 600 s that
     # leowarp chose.
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),

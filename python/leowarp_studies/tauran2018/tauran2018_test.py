@@ -344,7 +344,7 @@ def test_causes_are_counts_of_the_traces(as_the_study_says):
     assert "NewReno for 500 ms and 500 ms" in row["cause"]
     assert "cubic_by_acks.c), everything else the same: Reno by ACKs: 100 packets after 0.60 s" in row["cause"]
     row = outcome("4.6", as_the_study_says | alike("goodput_bps"))
-    # The goodput of the modified algorithms falls as in the synthetic sessions, and by a further tenth.
+    # Delayed ACKs reduce the goodput of the modified algorithms as in the synthetic sessions, and by a further 10 %.
     assert "the goodput of Reno by ACKs by -23." in row["cause"]
     assert "that of NewReno at the same SNRs and seeds by +0.0" in row["cause"]
     assert "that of CUBIC at the same SNRs and seeds by +0.0" in row["cause"]
@@ -380,8 +380,8 @@ def test_all_figures_are_drawn(as_the_study_says, svg_alone, tmp_path):
 
 def test_shares_of_codewords_are_those_of_all_seeds_and_add_up(as_the_study_says):
     channel = as_the_study_says["codewords"].copy()
-    # In each of the three seeds, all codewords are in one class, which differs between seeds, so the median of every
-    # share is 0.
+    # In each of the three seeds, all codewords are in one class. This class differs between the seeds, so the median of
+    # every share is 0.
     shares = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     channel = channel[channel["seed"].isin([1, 2, 3])].reset_index(drop=True)
     for place, column in enumerate(shares):

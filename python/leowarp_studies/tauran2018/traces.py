@@ -75,16 +75,16 @@ class Trace:
     @property
     def acks_per_segment_ratio(self) -> float:
         """Return the number of ACKs divided by the number of segments that they acknowledge."""
-        # Each row is for all ACKs with the same waiting time and number of segments, so it is weighted by the number of
-        # these ACKs.
+        # A row covers all ACKs with the same waiting time and number of segments. The row is therefore weighted by the
+        # number of these ACKs.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the waiting times, in ms, of ACKs that answer two segments, in ascending order. Also return the number
         of ACKs with each waiting time."""
-        # The metrics have only one row for all ACKs with the same waiting time, so the result contains the numbers of
-        # ACKs.
+        # The metrics have one row for all ACKs with the same waiting time. The result therefore contains the number of
+        # ACKs of each row.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 

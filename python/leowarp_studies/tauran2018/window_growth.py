@@ -47,7 +47,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
     without runs."""
     if "by_acks" not in frames:
         return ""
-    # The comparison tests the cause, because the module differs from Linux's algorithm only in how its window grows.
+    # The module differs from Linux's algorithm only in how its window grows. The comparison therefore tests the cause.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -101,7 +101,7 @@ def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, floa
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # `acks_a_segment` is a number for the whole session, because ACKs are counted only for the whole session. In the
-    # group `growth` no packet is lost, so every ACK acknowledges data in order.
+    # ACKs are counted only for the whole session, so `acks_a_segment` is a number for the whole session. In the group
+    # `growth` no packet is lost, so every ACK acknowledges data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

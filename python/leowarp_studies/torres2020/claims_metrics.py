@@ -77,14 +77,14 @@ def shape_mirrors(frames: Frames) -> Outcome:
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
-        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. Half a packet is added to the
-        # displacement, because the measured distribution function steps between two whole displacements.
+        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. The measured distribution
+        # function has its steps between two whole displacements, so half a packet is added to the displacement.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
     # The limit of 0.06 is about the Kolmogorov distance between the uniform and the normal distribution. For the
-    # uniform and the normal distribution, only the second condition therefore decides the claim: no other distribution
+    # uniform and the normal distribution, the second condition alone therefore decides the claim: no other distribution
     # is nearer.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
@@ -123,8 +123,8 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above the jitters of `STRAIGHT_MS`,
-    # the threshold of 200 packets reduces MD.
+    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. At jitters above the range
+    # `STRAIGHT_MS`, the threshold of 200 packets reduces MD.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
     # The study says "throughout", so the order must be strict at every jitter. Each probe has only one seed, so two
     # equal values already violate the strict order.
@@ -159,8 +159,8 @@ def entropy_grows(frames: Frames) -> Outcome:
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
-    # Below 0.2 ms, E_r of uniform jitter exceeds that of normal jitter, because displacements are small whole numbers
-    # near the packet spacing of 0.121 ms.
+    # Near the packet spacing of 0.121 ms, displacements are small whole numbers. Below 0.2 ms, uniform jitter therefore
+    # has a larger E_r than normal jitter.
     wide = jittered[jittered.index >= 0.2]
     logarithm = {name: _over_logarithm(straight, name) for name in DISTRIBUTIONS}
     whole = {name: _over_logarithm(wide, name) for name in DISTRIBUTIONS}

@@ -149,8 +149,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart = {column: max(values.values()) - min(values.values()) for column, values in places.items()}
     numbers = {"place": places, "apart_ratio": apart}
     if not any(apart.values()):
-        # The algorithms may still collapse at different jitters, which only runs with more jitters in between would
-        # show.
+        # The algorithms may still collapse at different jitters. Only runs with more jitters in between would show such
+        # a difference.
         (at, *_) = places["jitter_ms"].values()
         return {}, f"all that fall below 50 % do at one point of the grid, {at:.1%} of the jitter axis", numbers
     parts = {

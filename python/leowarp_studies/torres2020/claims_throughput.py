@@ -233,7 +233,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
     """Return a text that explains the cause. It contains the test's result for each other TCP, and the reactions of the
     sender in one transfer with each TCP."""
-    # The comparison tests the cause, because every other TCP differs from the first TCP in one mechanism.
+    # Every other TCP differs from the first TCP in one mechanism. The comparison with the first TCP therefore tests the
+    # cause.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []

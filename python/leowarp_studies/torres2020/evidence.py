@@ -43,8 +43,8 @@ def curve(
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # The rows of `grouped` are sorted by jitter. The first row has no jitter, and the throughput of every row is
-    # divided by the first row's throughput.
+    # The rows of `grouped` are sorted by jitter. The first row has no jitter. The throughput of every row is divided by
+    # the throughput of the first row.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(
@@ -66,8 +66,8 @@ def curve(
     for name in ("q1", "median", "q3"):
         frame[f"{name}_ratio"] = frame[f"{name}_bps"] / undisturbed_bps
     measured = probes[probes["distribution"] == distribution][["jitter_ns", "mean_displacement_pkts", "entropy_nats"]]
-    # As in the study's figures 6 to 8, transfers are paired with the probe at the same jitter, because MD and E_r are
-    # properties of the path instead of the transfer.
+    # Transfers are paired with the probe at the same jitter, as in the study's figures 6 to 8. The reason is that MD
+    # and E_r describe the path, not the transfer.
     frame = frame.merge(measured, on="jitter_ns", how="inner")
     frame.insert(0, "jitter_ms", frame["jitter_ns"] / 1e6)
     return frame

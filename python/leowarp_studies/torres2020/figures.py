@@ -68,8 +68,8 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
-    # The axis extends further to the right, because the exponential distribution begins one sigma below its mean and
-    # has a long tail above it.
+    # The exponential distribution begins one sigma below its mean, and has a long tail above its mean. The axis
+    # therefore extends further to the right than to the left.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
     # After the shaper, packets are 0.121 ms apart. A bin is twice as wide as the distance between two packets.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
@@ -121,7 +121,7 @@ def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
-    # A line without points adds the crosses to the legend, because the crosses themselves are only in the inset.
+    # The crosses themselves are only in the inset. A line without points therefore adds them to the legend.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -231,8 +231,8 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Points are sorted by the metric instead of by jitter. If the points were sorted by jitter and the metric did not
-    # grow with jitter, the line would run backwards.
+    # Points are sorted by the metric instead of by jitter. If points were sorted by jitter, the line would run
+    # backwards wherever the metric does not grow with jitter.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)

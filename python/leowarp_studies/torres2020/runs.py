@@ -217,7 +217,7 @@ def _content(
         # A run needs 60 MiB. More memory would take more time, because a kernel uses 1.5 % of its memory, and 15 ms per
         # GiB, for bookkeeping.
         "set": {"guest.memory": GUEST_MEMORY},
-        # Each label becomes the name of a column of the results that `results` reads.
+        # Each label becomes the name of a column in the results. `results` reads these columns.
         "parameters": {
             "jittered.distribution": {"label": "distribution", "values": list(distributions)},
             "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},

@@ -106,8 +106,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The random values come from inverting the exponential distribution function truncated at 4. Truncation gives
-        # the same distribution as discarding random values above 4.
+        # The random values are computed with the inverse of the exponential distribution function, which is truncated
+        # at 4. Truncation gives the same distribution as discarding random values above 4.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -144,8 +144,8 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
     """
     place = np.empty(len(arrivals), dtype=np.int64)
     place[arrivals] = np.arange(len(arrivals))
-    # In RFC 5236, displacement is the receive index minus the sequence number, which is positive for late packets. No
-    # packet is lost or duplicated here, so the receive index is the position in the order of arrival.
+    # In RFC 5236, displacement is the receive index minus the sequence number. The displacement is positive for late
+    # packets. No packet is lost or duplicated here, so the receive index is the position in the order of arrival.
     displaced = place - np.arange(len(arrivals))
     # The slower computation with the threshold is needed only if some displacement exceeds the threshold.
     if np.abs(displaced).max(initial=0) > threshold_pkts:

@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # `with_threshold` contains the library's counts of the same probes with the study's threshold.
+    # `with_threshold` contains the library's counts for the same probes if the study's threshold is used.
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
@@ -185,7 +185,8 @@ def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_stu
     assert row["numbers"]["mean_pkts"]["uniform_10_ms"] == pytest.approx(0, abs=1e-9)
     assert abs(row["numbers"]["mean_pkts"]["exponential_10_ms"]) > 0.05
     assert "exponential_10_ms: " in row["cause"]
-    # The results of two faulty libraries: one loses a packet, the other shifts all packets by one place.
+    # These are the results of two faulty libraries. One loses a packet, and the other shifts all packets by one
+    # position.
     lossy = {key: replace(rd, received_pkts=rd.received_pkts + 1) for key, rd in rds.items()}
     assert outcome("2.9", as_the_study_says | {"counted": lossy})["verdict"] == "partly"
     shifted = {key: replace(rd, displacement_pkts=rd.displacement_pkts + 1, received_pkts=1) for key, rd in rds.items()}

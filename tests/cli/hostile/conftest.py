@@ -21,7 +21,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def run(made, tmp_path):
-    """A copy of the run for a test to damage."""
+    """A copy of the run. A test may damage it."""
     return Path(shutil.copytree(made, tmp_path / "run"))
 
 

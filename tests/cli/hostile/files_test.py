@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the error messages for damaged summaries, manifests and tables of strangers."""
+"""Tests the error messages for damaged summaries, manifests and tables that come from other people."""
 
 import json
 import re

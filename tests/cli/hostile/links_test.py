@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that leowarp neither reads nor writes through symbolic links in directories of strangers."""
+"""Tests that leowarp neither reads nor writes through symbolic links in directories from other people."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that verbs take less than 1 GiB of memory, whatever a run directory contains."""
+"""Tests that leowarp's commands take less than 1 GiB of memory, whatever a run directory contains."""
 
 import os
 import resource

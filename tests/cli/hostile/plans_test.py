@@ -10,7 +10,8 @@ from support.hostile import CHAIN, refused
 
 
 def with_inputs(tmp_path, name, *, content=b"t_s,delay_ms\n0,5\n"):
-    """Make a run directory that contains only a plan, which names a file with this content."""
+    """Make a run directory that contains only a plan. The plan names the file `name`, which has the content
+    `content`."""
     folder = tmp_path / "theirs"
     folder.mkdir(exist_ok=True)
     flow = '[[flows]]\nkind = "ping"\nsource = "A"\ndestination = "B"\n'

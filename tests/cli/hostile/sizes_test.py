@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every verb refuses a network that is too large, with the same message and before it writes anything."""
+"""Tests that every command refuses a network that is too large. All commands must give the same message. A command must
+refuse before it writes anything."""
 
 import os
 

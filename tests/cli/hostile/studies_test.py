@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a stranger's study directory makes leowarp read no files outside of it, and run no program."""
+"""Tests with study directories from other people. leowarp must read no file outside of the directory, and run no
+program."""
 
 import shutil
 from pathlib import Path
@@ -28,12 +29,12 @@ def made_study(tmp_path_factory):
 
 @pytest.fixture
 def study(made_study, tmp_path):
-    """A copy of the study for a test to damage."""
+    """A copy of the study. A test may damage it."""
     return Path(shutil.copytree(made_study, tmp_path / "study"))
 
 
 def rewritten(study, **changed):
-    """Write the study's table of plans with other columns, as a stranger could."""
+    """Change columns of the study's table of plans. Someone who passes on a study could do so."""
     path = study / "plans.parquet"
     table = pq.read_table(path)
     for name, value in changed.items():

@@ -24,7 +24,7 @@ static void keeps_growing_control(struct sock *sk, u32 ack, int flag, const stru
 }
 
 /*
- * Called at every expiry of the retransmission timer, before the kernel doubles it (tcp_enter_loss,
+ * Called whenever the retransmission timer expires, before the kernel doubles the timer (tcp_enter_loss,
  * tcp_retransmit_timer)
  */
 static void keeps_growing_set_state(struct sock *sk, u8 new_state)

@@ -52,12 +52,12 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
         late /= 20
     late = min(late, SHORT.get(variant, late))
     spurious = late * (0.5 if tcp == "classic" else 0.1) * SPURIOUS_LEFT.get(variant, 0.0 if ordered else 1.0)
-    # A classic TCP interprets the change as a loss, which costs it a tenth of the bytes that the path can carry in 5 s.
-    # TCPs other than `classic` lose almost nothing.
+    # A classic TCP interprets the change as a loss. This interpretation costs the TCP a tenth of the bytes that the
+    # path can carry in 5 s. TCPs other than `classic` lose almost nothing.
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
     if variant in ("scheduled", "emptied"):
         lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)
-    # With a queue that is shorter than the path, loss-based TCPs have less goodput, also on a frozen path.
+    # If the queue is shorter than the path, loss-based TCPs have less goodput, even on a frozen path.
     is_short = variant.removeprefix(f"{FROZEN}-") in QUEUES
     goodput_bps = 80e6 if is_short and tcp != "bbr" else 90e6
     held_bytes = {"hold": 300e3, BOTH: 10e3}.get(variant, 0.0) if full else 0.0
@@ -78,8 +78,8 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
 
 
 def jittered() -> pd.DataFrame:
-    """Return rows in the form of `scalar.jittered`. In these rows, the harm to TCP depends only on the share of packets
-    that are 3-reordered."""
+    """Return rows in the form of `scalar.jittered`. The harm to TCP depends only on one value of a row: the share of
+    packets that are 3-reordered."""
     jitters = [0, 75, 300, 600, 858, 1247, 1800, 3750, 7500, 10_000]
     rows = []
     for tcp, seed, (place, jitter_us) in itertools.product(("linux", "classic"), range(3), enumerate(jitters)):

@@ -35,7 +35,8 @@ CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6, "bbr3": 0.3, "bbr3_handover": 0.3}
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """Return all data sets, as the study reports them. `changed` replaces some of them."""
+    """Return all data sets, as the study reports them. `changed` contains data sets that replace those with the same
+    names."""
     made = {
         "flood": {runs.REGULAR: [pings(seed, 10 * MS) for seed in (1, 2)],
                   runs.ANSWERED: [pings(seed, 27 * MS) for seed in (1, 2)]},
@@ -151,8 +152,9 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     Other congestion controls begin with 240 Mbit/s, and fall to 50 Mbit/s within a second. The window is reduced at 2 s
     by a drop at the queue, at 8 s by an isolated loss, and at 27 and 42 s by losses at reconfigurations.
 
-    Off-peak sessions have neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, but
-    does not reduce its window for them. The rate of this session rises after each reduction.
+    Off-peak sessions have neither the fall at the beginning nor a loss. In the peak session of CUBIC with SACK, two
+    more packets are lost. CUBIC does not reduce its window for them. The rate of this session rises after each
+    reduction.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -206,9 +208,9 @@ def climbing_bps(t_s: np.ndarray) -> np.ndarray:
 
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a window of 1000 packets that is multiplied by 0.7 at each instant of `cut_s`, and the slow-start
-    threshold. After a reduction, the window grows by 100 packets per second, up to 10 packets above its last
-    maximum."""
+    """Return the congestion window and the slow-start threshold. The window begins at 1000 packets, and is multiplied
+    by 0.7 at each instant of `cut_s`. After a reduction, the window grows by 100 packets per second, up to 10 packets
+    above its last maximum."""
     top = 1000.0
     cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
     for place in range(1, len(t_s)):
@@ -221,8 +223,8 @@ def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.nda
 
 
 def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
-    """Return rows for each variant that competes with CUBIC. `cubic` sets CUBIC's share of the goodput beside some of
-    the variants."""
+    """Return rows for each variant that competes with CUBIC. `cubic` is a dict from variant to the share of the goodput
+    that CUBIC gets beside the variant. It need not have all variants."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
     for variant in variants.VARIANTS:
@@ -238,8 +240,8 @@ def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def loss_rows() -> pd.DataFrame:
-    """Return rows in which the goodput of CUBIC and Reno falls with the square root of the loss. BBR's goodput
-    stays."""
+    """Return rows with several loss ratios. The goodput of CUBIC and Reno falls with the square root of the loss ratio.
+    BBR's goodput stays."""
     rows = []
     for variant in variants.MAIN:
         for text in runs.LOSSES:
@@ -252,8 +254,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Return rows for sessions. Their handover schedule is late by each value of `PHASE_ERRORS_S`. If the schedule is
-    less than 4 s late, the handover-aware variant has its whole gain. Otherwise it has no gain."""
+    """Return rows for sessions. Each value of `PHASE_ERRORS_S` is the delay of the handover schedule in some sessions.
+    If the schedule is less than 4 s late, the handover-aware variant keeps its whole gain. Otherwise it has no gain."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
@@ -267,8 +269,8 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """Return a dict from each condition to the traces of BBR. BBR's estimate of the rate changes, except in conditions
-    that keep all quantities in `moving` constant.
+    """Return a dict from each condition to the traces of BBR. BBR's estimate of the rate is constant if the condition
+    keeps all quantities in `moving` constant. Otherwise the estimate changes.
 
     `used_without_jitter`: The goodput without jitter, divided by the goodput with jitter.
     """
@@ -293,7 +295,7 @@ def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.
 
 
 def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
-    """Return rows of runs in which CUBIC gets only its share of the rate, but BBR gets its full rate."""
+    """Return rows of runs in which customers share the rate. CUBIC gets only its share, but BBR gets its full rate."""
     rows = []
     for customers in questions.CUSTOMERS:
         for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):

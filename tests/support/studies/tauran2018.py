@@ -31,7 +31,8 @@ RETRANSMISSIONS = {"reno": (1100, 700), "cubic": (1300, 800), "hybla": (7000, 20
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """Return all data sets, as the study reports them. `changed` replaces some of them."""
+    """Return all data sets, as the study reports them. `changed` contains data sets that replace those with the same
+    names."""
     mine = sessions()
     made = {
         "sessions": mine,
@@ -57,8 +58,8 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Return rows in the form of `results.sessions`. Most values grow with the seed: those of seed n are larger by n
-    %."""
+    """Return rows in the form of `results.sessions`. Most values depend on the seed: the seed n makes them n %
+    larger."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
@@ -88,7 +89,7 @@ def sessions() -> pd.DataFrame:
 
 
 def _between(ends: tuple[float, float], snr_db: float) -> float:
-    """Return the value at `snr_db` from `ends`, its values at 7 dB and at 13 dB, by linear interpolation."""
+    """Return a value at `snr_db` by linear interpolation. `ends` are the values at 7 dB and at 13 dB."""
     return ends[0] + (ends[1] - ends[0]) * (snr_db - SNRS_DB[0]) / (SNRS_DB[-1] - SNRS_DB[0])
 
 
@@ -139,7 +140,8 @@ def trace(
 
 
 def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Trace]:
-    """Return traces in which the window grows more slowly with delayed ACKs, by the factor `slower`."""
+    """Return traces with and without delayed ACKs. With delayed ACKs, the window needs `slower` times as long to
+    double."""
     return {
         (control, delayed): trace(
             1, doubles_s=0.18 * (slower if delayed == ON else 1.0), goodput_bps=goodput_bps,
@@ -151,7 +153,8 @@ def growth(slower: float, goodput_bps: float = 38e6) -> dict[tuple[str, str], Tr
 
 
 def by_acks(mine: pd.DataFrame) -> pd.DataFrame:
-    """Return sessions of NewReno and CUBIC, in which delayed ACKs reduce the goodput by a further 10 %."""
+    """Return sessions of the algorithms in `runs.BY_ACKS`. With delayed ACKs, their goodput is 10 % lower than that of
+    NewReno and CUBIC."""
     few = mine[mine["snr_db"].isin(runs.FEW_SNRS_DB) & mine["congestion_control"].isin(runs.BY_ACKS)]
     left = few["delayed_ack"].map({ON: 0.9, OFF: 1.0})
     named = few["congestion_control"].map(runs.BY_ACKS)
@@ -169,8 +172,9 @@ def profiles(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def assumptions(mine: pd.DataFrame) -> pd.DataFrame:
-    """Return sessions for the default, and for each other value of each assumption. The first other value lowers
-    goodput by a tenth, and the second does not change it. A third raises it by a tenth."""
+    """Return sessions for the default, and for each other value of each assumption. An assumption's first value after
+    the default lowers the goodput by a tenth. The second does not change the goodput. If there is a third value, it
+    raises the goodput by a tenth."""
     base = mine[(mine["snr_db"] == runs.ASSUMPTION_SNR_DB) & (mine["seed"] <= runs.ASSUMPTION_SEEDS)
                 & (mine["congestion_control"] != "hybla")]  # fmt: skip
     changed = [

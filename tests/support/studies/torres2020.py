@@ -34,8 +34,9 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
     """Return E_r, which grows with the logarithm of the jitter. It is 0 without jitter. For the normal distribution, it
     is 0.75 and 3.3 at the study's two jitters.
 
-    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from 0.75 and 3.3. For
-    another distribution, f is multiplied by exp(d), where d is the difference of the differential entropies.
+    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from the values 0.75
+    and 3.3. For another distribution, f is multiplied by exp(d), where d is the difference of the differential
+    entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
@@ -49,7 +50,8 @@ def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float
 
 
 def as_the_study_says(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """Return the curves as the study describes them for its figures 6 to 8."""
+    """Return the relative throughput for one jitter. The curves are those that the study describes for its figures 6 to
+    8."""
     at_ms = {"uniform": 2.2, "normal": 1.15, "exponential": 1.9}[distribution]
     return collapse_at(0.06 if algorithm == "westwood" else at_ms)(jitter_ms)
 
@@ -91,7 +93,8 @@ def transfer_rows(
     ratio: Ratio, algorithms: Iterable[str], *, distributions: Iterable[str] = DISTRIBUTIONS,
     jitters_us: Iterable[float] = runs.JITTERS_US, seeds: int = 3, profiles: Iterable[str] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return rows of a group of transfers. `profiles` are the groups that test single mechanisms."""
+    """Return rows of a group of transfers. If `profiles` is given, the group tests single mechanisms. Each profile is a
+    TCP of `runs.PROFILE_TCP`."""
     rows = []
     for distribution in distributions:
         for algorithm in algorithms:
@@ -109,7 +112,7 @@ def transfer_rows(
 
 
 def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
-    """Return the probes of the study's figures 2 and 3, from a simulation."""
+    """Simulate the probes of the study's figures 2 and 3, and return their results."""
     found = {}
     for name in DISTRIBUTIONS:
         delays_s = 0.1 + sigma_s * simulation.deviations(name, 20_000, np.random.default_rng(1))
@@ -122,8 +125,8 @@ def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
 
 
 def counted() -> dict[tuple[str, float], results.Counted]:
-    """Return RD of short probes, as numbers of packets. The threshold excludes no packet, as in the study's equation
-    (4)."""
+    """Return RD of short probes, as numbers of packets. The threshold is so high that every packet counts, as in the
+    study's equation (4)."""
     found = {}
     for name in DISTRIBUTIONS:
         for jitter_us in (runs.SHAPE_US, runs.BEYOND_US):

@@ -101,8 +101,8 @@ def result(place):
 
 
 class Unsynced:
-    """A module like `os`, without fsync. Tests are faster without fsync. A simulated kill loses nothing, because the
-    kernel's memory survives it."""
+    """A module like `os`, without fsync. Tests are faster without fsync. After a simulated kill, no data are lost,
+    because the kernel still has them in memory."""
 
     def __getattr__(self, name):
         return (lambda descriptor: None) if name in ("fsync", "fdatasync") else getattr(os, name)

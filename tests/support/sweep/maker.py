@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A maker of runs without a guest, which records each run and behaves as the run's seed demands.
+"""A maker of runs that boots no guest. It records each run. The run's seed decides what the maker does.
 
-A file `seed-<N>` in the maker's folder sets how the run with seed N behaves: `fail`, `host`, `raise`, `kill` or
-`kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a number M.
-If a run's line is later than line M of `made`, the run waits until M is large enough.
+The maker's folder may contain a file `seed-<N>`. It says how the run with seed N behaves: `fail`, `host`, `raise`,
+`kill` or `kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a
+number M. If the line of a run comes after line M of `made`, the run waits until M is large enough.
 """
 
 import os
@@ -46,7 +46,8 @@ class FakeMaker:
     """A stand-in for `leowarp.study.sweep.maker.Maker`.
 
     folder: The folder of the file `made`, to which each run that starts adds a line.
-    die: The function that kills the worker. A test that is itself the worker process must pass another function.
+    die: The function that kills the worker. The default kills the current process. A test that runs in the worker
+        process must therefore pass a different function.
     """
 
     folder: Path

@@ -9,12 +9,12 @@ from these properties:
   the base delay. The uplink's delay is always 10 ms. The downlink's capacity is 40 Mbit/s until 27 s, and 20 Mbit/s
   from then on.
 - Flow 0 is a ping from the dish every 100 ms. The ping's round trip is the delay up plus the delay down. The delay down
-  includes the spike. It does not include the additional millisecond, because probes leave at even milliseconds. These
+  includes the spike. Probes leave at even milliseconds, so their delay never includes the additional millisecond. These
   probes are lost: the probe at each change, the next probe after the change at 27 s, and a probe at 35 s.
 - Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow 2 sends a
   packet every 6 ms from 10 s to 40 s. Each packet is acknowledged when it arrives, and its ACK takes 10 ms. Flow 1
-  loses a packet on the link 100 ms after each change except the last. At 50 s, flow 1 loses two successive packets at a
-  full queue. Each lost packet is retransmitted after 200 ms.
+  loses a packet on the link 100 ms after each change of the path. This does not happen after the last change. At 50 s,
+  flow 1 loses two successive packets at a full queue. Each lost packet is retransmitted after 200 ms.
 """
 
 from __future__ import annotations
@@ -192,10 +192,10 @@ def timeline() -> pa.Table:
 
 
 def echoes() -> pd.DataFrame:
-    """Return the pings, whose requests go up and whose replies go down."""
+    """Return the pings. Their requests go up, and their replies go down."""
     sent = np.arange(0, END_NS, 100 * MS)
     there = pd.Series(sent + UP_NS, dtype="Int64")
-    # The delay of a reply depends on when the reply is sent, so a probe at a change gets the spike.
+    # The delay of a reply depends on when the reply is sent. A probe at a change therefore has the delay of the spike.
     reply = there + down_ns(sent + UP_NS)
     lost = np.isin(sent, PING_LOST_NS)
     return pd.DataFrame({"flow": 0, "index": np.arange(len(sent)), "sent_ns": sent, "received_ns": there.where(~lost),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with a named flow that uses BBR, and with BBR's gains in its samples."""
+"""The synthetic run, but its flow has a name and uses BBR. The samples contain BBR's gains."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
 BBR_TOML = PLAN_TOML.replace("[[flows]]", '[[flows]]\nname = "upload"').replace('"cubic"', '"bbr"')
 MODES_NS = {0: "STARTUP", 1 * S: "DRAIN", 2 * S: "PROBE_BW", 12 * S: "PROBE_RTT", 13 * S: "PROBE_BW"}
-"""A dict from run time in ns to the mode of BBR that begins then."""
+"""A dict from run time in ns to the mode of BBR that begins at this time."""
 _GAINS = {"STARTUP": (739, 739), "DRAIN": (88, 739), "PROBE_BW": (256, 512), "PROBE_RTT": (256, 256)}
 
 

@@ -37,7 +37,8 @@ def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
 def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
     """Return the round trip of each data packet that got an answer, and the number of data packets without an answer.
 
-    The answer is the first arriving packet in the opposite direction that left at or after the data packet's arrival.
+    The answer is the first packet that left in the opposite direction at or after the data packet's arrival. A lost
+    packet is no answer.
     """
     answers = back[back["received_ns"].notna()].sort_values("sent_ns", kind="stable")
     left, took = answers["sent_ns"].to_numpy(dtype="int64"), one_way_ns(answers)
@@ -60,7 +61,7 @@ def delay_bins(flow: int, quantity: int, delay_ns: Any) -> pd.DataFrame:
 
 
 def round_trip_ends(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int | None]:
-    """Return the values for the columns of the table `flows` that are about round trips."""
+    """Return the values of those columns of the table `flows` that are about round trips."""
     rtt_ns, _ = exact_round_trips(data, back)
     if len(rtt_ns) == 0:
         return dict.fromkeys(("rtt_min_ns", "rtt_max_ns", "rtt_sum_ns"))

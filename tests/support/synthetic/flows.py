@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with many flows, or over another medium. The module copies the one flow of `run.py` for each flow
-of the plan, with the names of the plan's stations.
+"""The synthetic run with many flows, or over another medium. For each flow of the plan, the module copies the single
+flow of `run.py`. It replaces the stations' names by those of the plan.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped
 
 
 def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple[str, ...] = ("cubic", "bbr")) -> str:
-    """Return a scenario with `count` TCP flows. The flows use the pairs in turn, and after each round of pairs the next
-    congestion control."""
+    """Return a scenario with `count` TCP flows. The flows use the pairs in turn. After the last pair, the next flow has
+    the first pair and the next congestion control."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
     stations = "".join(f'[[stations]]\nname = "{name}"\n' for name in names)
     flows = "".join(
@@ -44,8 +44,8 @@ def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple
 def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
     """Write a run of a scenario's TCP flows into a directory, and return the directory.
 
-    one: The run of `write_synthetic_run`, whose tables are copied.
-    toml: The scenario. Flow k gets (k % 3 + 1) / 3 of the bytes of the flow that is copied.
+    one: The run of `write_synthetic_run`. The function copies its tables.
+    toml: The scenario. Flow k transfers (k % 3 + 1) / 3 times the bytes of the original flow.
     """
     (path / layout.TRACE).mkdir(parents=True)
     text = path / "scenario.toml"
@@ -107,7 +107,8 @@ def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def _stations(metadata: dict[bytes, bytes], pairs: Sequence[tuple[str, str]]) -> dict[bytes, bytes]:
-    """Return the metadata of a table, with the stations of the first pair in the names of links and hosts."""
+    """Return a table's metadata. In the names of links and hosts, the stations of the first pair replace the original
+    stations."""
     names = dict(zip(STATIONS, pairs[0], strict=True))
     for key, value in metadata.items():
         if key in (b"directions", b"hosts"):

@@ -49,16 +49,16 @@ def measured(
     """Return scalars and histograms of one sequence of packets. The packets are numbered in order of sending.
     `received_ns` is nan for lost packets.
 
-    The results are valid only if no packet is displaced by more than the threshold. A packet beyond the threshold
-    counts as lost, and this changes all other displacements. Such a sequence needs the algorithm of the RFC.
+    The results are valid only if no packet is displaced by more than the threshold. A packet that is displaced further
+    counts as lost. This changes the displacements of all other packets. Such a sequence needs the algorithm of the RFC.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
     when_ns = received_ns[arrivals].astype("int64")
     late = _late(arrivals)
     extents = {place: place - first for place, first in late.items()}
-    # Each late packet ends a run of packets in order. The last run, which no late packet ends, counts only in `a`, the
-    # number of packets in order (RFC 4737, 4.6).
+    # Each late packet ends a run of packets that are in order. No late packet ends the last run. This run counts only
+    # in `a`, the number of packets in order (RFC 4737, 4.6).
     runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]
@@ -113,7 +113,7 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
     held: set[int] = set()
     for number in arrivals:
         if number < expected:
-            # A packet that the buffer gave up before it arrived is ignored.
+            # If the buffer gave up a packet before it arrived, the packet is ignored.
             continue
         if number > expected and len(held) == threshold_pkts:
             # The buffer is full, so packets are given up until the first packet that has arrived.
@@ -135,7 +135,8 @@ def _late(arrivals: np.ndarray) -> dict[int, int]:
 
 
 def _n_of(arrivals: np.ndarray, place: int) -> int:
-    """Return the number of packets that arrived directly before this packet and were all sent later (RFC 4737, 5.3)."""
+    """Return how many successive packets arrived directly before this packet although they were sent later (RFC 4737,
+    5.3)."""
     n = 0
     while n < place and arrivals[place - 1 - n] > arrivals[place]:
         n += 1

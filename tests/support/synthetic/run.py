@@ -5,10 +5,10 @@ From Madrid to Tokyo, a sender sends a packet of 1448 bytes every millisecond fo
 in this file, or follows from these events:
 
 - 0 s: the flow takes path 0, with a delay of 40 ms. From 10 s on, the delay is 41 ms, because one link is 1 ms longer.
-- 19.5 s: a queue of 15 packets on the link s-00-00>s-01-00 begins to delay each packet by 15.25 ms.
-- 20 s: the flow switches to path 1, with a delay of only 30 ms, and leaves the queue of path 0 behind. The 26 packets
-  that were sent from 19.9745 s to 19.9995 s arrive after newer packets, with the extents 1, 3, 5 ... 51. From 20.08 s
-  on, ten spurious retransmissions are sent, and ten DSACKs arrive.
+- 19.5 s: a queue of 15 packets forms on the link s-00-00>s-01-00. It begins to delay each packet by 15.25 ms.
+- 20 s: the flow switches to path 1, with a delay of only 30 ms. The queue of path 0 no longer delays the flow. The 26
+  packets that were sent from 19.9745 s to 19.9995 s arrive after newer packets, with the extents 1, 3, 5 ... 51. From
+  20.08 s on, ten spurious retransmissions are sent, and ten DSACKs arrive.
 - 40 s: the flow switches to path 2, with a delay of 45 ms. Path 2 is longer than path 1, so no packet is late.
 - 50 s: three packets are dropped at a full queue. From 50.12 s on, these packets are retransmitted. The retransmissions
   are needed, so they do not count as spurious.
@@ -91,7 +91,8 @@ congestion_control = "cubic"
 
 
 def routes_of(plan) -> pa.Table:
-    """Return the routes between Madrid and Tokyo, with a copy for each other pair of stations in the plan's flows."""
+    """Return the routes between Madrid and Tokyo. If the plan's flows have other pairs of stations, each pair gets a
+    copy of these routes."""
     table = routes()
     pairs = {(flow.source, flow.destination) for flow in plan.flows} - {("Madrid", "Tokyo"), ("Tokyo", "Madrid")}
     frame = table.to_pandas()
@@ -105,7 +106,7 @@ def routes_of(plan) -> pa.Table:
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Write this file's run into a directory without metrics and report, and return the directory.
 
-    `toml` is the scenario of the run's plan. Only the routes among the tables depend on `toml`.
+    `toml` is the scenario of the run's plan. Among the tables, only the routes depend on `toml`.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -155,8 +156,8 @@ def stations_of(plan: Plan) -> list[str]:
 
 
 def scopes() -> list[tuple[int, int, int, int]]:
-    """Return the scopes of reordering: the run, windows of 10 s, and an interval around each change (1 s before to 3 s
-    after)."""
+    """Return the scopes of reordering: the run, windows of 10 s, and an interval around each change. The interval lasts
+    from 1 s before the change to 3 s after it."""
     borders = [0, *range(WINDOW_NS // 2, END_NS, WINDOW_NS), END_NS]
     windows = [(WINDOW, k, *span) for k, span in enumerate(itertools.pairwise(borders))]
     changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]
@@ -221,7 +222,7 @@ def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
 
 
 def data_packets() -> pd.DataFrame:
-    """Return all data packets in order of sending. The frame has all columns of packet truth."""
+    """Return all data packets in order of sending. The data frame has all columns of packet truth."""
     number = np.arange(60_000)
     sent = number * MS + MS // 2
     frame = pd.DataFrame({"number": number, "sent_ns": sent, "is_retransmission": False, "is_spurious": None})
@@ -255,8 +256,8 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add `is_late` and `extent_pkts` as the guest defines them: relative to all packets, and never for a
-    retransmission."""
+    """Add `is_late` and `extent_pkts` as the guest defines them. The order of all packets counts. A retransmission is
+    never late."""
     frame["is_late"] = pd.Series(pd.NA, index=frame.index, dtype="boolean")
     frame["extent_pkts"] = pd.Series(pd.NA, index=frame.index, dtype="Int64")
     came = frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")

@@ -2,9 +2,9 @@
 """Synthetic runs of transfers over a star of links.
 
 Each station has a link to the hub, with the same rate in both directions. A transfer from A to B uses the directions A
-> hub and hub > B, each of which serves packets in order of arrival. The acknowledgement of a packet reaches the sender
+> hub and hub > B. Each direction serves packets in order of arrival. The acknowledgement of a packet reaches the sender
 `BACK_NS` after the packet's arrival, and waits in no queue. If a packet is lost at the hub, it is retransmitted
-`AGAIN_NS` later. Senders have no window, so packets wait if they are sent faster than a link can carry them.
+`AGAIN_NS` later. No window limits the senders. If packets are sent faster than a link can carry them, they wait.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from support.plans import plan as planned
 MS = 1_000_000
 S = 1_000_000_000
 PAYLOAD_BYTES, HEADERS_BYTES = 1448, 66
-"""The payload of a full packet, and the length of its headers on a link: Ethernet, IP, and TCP with timestamps."""
+"""The payload of a full packet, and the length of the packet's headers on a link. The headers are Ethernet, IP, and TCP
+with timestamps."""
 DELAY_NS = 5 * MS
 BACK_NS = 2 * DELAY_NS
 AGAIN_NS = 200 * MS
@@ -38,7 +39,7 @@ HUB = "hub"
 class Transfer:
     """A TCP flow of the plan, or a connection of a program.
 
-    size_bytes: The bytes to transfer. None means as much as possible until `stop_ns`.
+    size_bytes: The bytes to transfer. If it is None, the flow sends as much as possible until `stop_ns`.
     gap_ns: The time between the sending of two packets.
     lost: frozenset of int. The numbers of the packets whose first transmission is lost.
     """
@@ -56,7 +57,7 @@ class Transfer:
 class Star:
     """A synthetic run.
 
-    plan: The plan. Its flows are the transfers and, if there are connections, their program flow.
+    plan: The plan. Its flows are the transfers. If there are connections, the plan also has the flow of their program.
     data: All data packets, including those that arrive after the run's end. The columns are `flow`, `number`,
         `len_bytes`, `sent_ns`, `received_ns` (missing if the packet is lost), `is_retransmission`.
     """
@@ -70,8 +71,8 @@ class Star:
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
     """Return a run over links of the rate `rate_bps`.
 
-    connections: The connections of one program. Transfers have the first flow numbers. The program has the next number,
-        and its connections follow.
+    connections: The connections of one program. Transfers have the first flow numbers. The program's flow has the next
+        number. The program's connections have the numbers after it.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}
@@ -169,7 +170,8 @@ def _acks(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
-    """Return the payload of one flow that has arrived in order at these instants, computed packet by packet."""
+    """Return how many payload bytes of one flow have arrived in order at each of these instants. The function computes
+    them packet by packet."""
     numbers = data["number"].to_numpy(dtype="int64")
     first_ns, length = (np.full(numbers.max(initial=-1) + 2, value) for value in (np.inf, 0))
     # The last element stands for a packet that never arrives, so that the sequence has an end.
@@ -180,8 +182,8 @@ def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
 
 
 def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Return samples of the sockets every 50 ms. The last sample of a flow is at its stop time, or when all its data
-    are acknowledged. SYN and FIN count as one byte each."""
+    """Return samples of the sockets every 50 ms. A flow's last sample is at the flow's stop time, or when all data of
+    the flow are acknowledged. SYN and FIN count as one byte each."""
     pieces = []
     sent, answered = (rows_by(frame["flow"].to_numpy()) for frame in (data, acks))
     for number, each in numbered.items():
@@ -286,7 +288,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
 def _connection(
     data: pd.DataFrame, acks: pd.DataFrame, number: int, each: Transfer, program: int, end_ns: int
 ) -> dict[str, Any]:
-    """Return a connection as in `end.json`, from its first packet to its last."""
+    """Return a connection in the form of `end.json`. It lasts from the connection's start to its last packet."""
     seen = pd.concat([frame.loc[frame["flow"] == number, "received_ns"] for frame in (data, acks)]).dropna()
     last_ns = int(seen.max()) if len(seen) else each.start_ns
     return {"flow": number, "program": program, "kind": "tcp", "source_port": number, "destination_port": 5201,

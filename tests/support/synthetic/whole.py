@@ -14,8 +14,8 @@ from support.synthetic.run import write_synthetic_run
 
 
 def write_whole_run(path: Path) -> Path:
-    """Write the run of `support.synthetic.run` with metrics, an input, a program's output, a manifest and a report, and
-    return its directory."""
+    """Write the run of `support.synthetic.run`, and return its directory. The run has metrics, an input, a program's
+    output, a manifest and a report."""
     write_synthetic_run(path)
     for name, text in (("00-inputs/table.csv", "t_s\n0\n"), ("35-programs/0/stdout", "done\n"), (layout.CONSOLE, "\n")):
         (path / name).parent.mkdir(exist_ok=True, parents=True)
@@ -29,7 +29,7 @@ def write_whole_run(path: Path) -> Path:
 
 
 def complete(path: Path) -> Path:
-    """Add metrics and manifest to a directory with a plan and tables, and return the directory."""
+    """Add metrics and a manifest to a directory, and return the directory. It must contain a plan and tables."""
     plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
@@ -38,7 +38,8 @@ def complete(path: Path) -> Path:
 
 
 def stand_in_for_a_second_run(whole: Path):
-    """Return a replacement for `leowarp.run` that makes the second run of a plan by copying `whole`."""
+    """Return a replacement for `leowarp.run`. It does not simulate the second run of a plan, but copies the directory
+    `whole`."""
 
     def run(plan, set_, out, **options):
         # The copied run has no report, and its costs differ from those of the first run.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The guest's virtual clock. The agent reads the clock only where a result depends on it, because each reading costs a
-//! process 256 ns of virtual time. Sleeps end at absolute times.
+//! process 256 ns of virtual time. Each sleep ends at an absolute time.
 
 use crate::base::error::{Error, Result};
 
-/// The minimum time from the start of the network to time 0 of the run. Because of this lead, timers of the network,
+/// The minimum time from the start of the network to time 0 of the run. This minimum time makes the network's timers,
 /// such as a capture ring's, start at the same instant in every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
@@ -82,8 +82,8 @@ pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Removes the timer slack of the calling thread. With the default slack of 50 us, sleeps would end late. Later threads
-/// inherit this setting.
+/// Removes the timer slack of the calling thread. With the default slack of 50 us, sleeps would end late. Threads that
+/// are created later inherit this setting.
 pub fn disable_timer_slack() -> Result<()> {
     // SAFETY: this is a plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")

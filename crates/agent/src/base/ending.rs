@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The end of the run, which may not be known in advance, and a bell that flows ring when they end.
+//! The end of the run, and a bell. The end may not be known in advance. Flows ring the bell when they end.
 //!
 //! The bell is a futex, because a thread that waits for it must also wake at a virtual time. A condition variable of
 //! the standard library is not used, because it would read the virtual clock, and each reading advances this clock.
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 pub struct Ending {
     end_ns: AtomicI64,
     rung: AtomicU32,
-    /// Whether flows record when they end. Recording costs one reading of the clock.
+    /// Whether flows record the time of their end. Recording this time costs one reading of the clock.
     is_watched: bool,
 }
 

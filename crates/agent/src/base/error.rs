@@ -4,7 +4,7 @@
 
 use std::io;
 
-/// The kinds of errors, by what the user can do about them.
+/// The kinds of errors. The kind depends on what the user can do about the error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The input is inconsistent, which is a mistake of leowarp's host side.

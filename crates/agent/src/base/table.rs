@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The files in the output directory, which is the agent's working directory. If the host's disk is full, only `write`
-//! fails, not `close` (hostfs). The agent therefore checks each `write`, and writes all data before `close`.
+//! The files in the output directory, which is the agent's working directory. If the host's disk is full, `write`
+//! fails, but `close` does not fail (hostfs). The agent therefore checks each `write`, and writes all data before
+//! `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};
@@ -26,7 +27,7 @@ impl Output {
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// Returns the buffer to which the caller may append bytes. After that, it must call [`Output::relieve`].
+    /// Returns the buffer to which the caller may append bytes. After that, the caller must call [`Output::relieve`].
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -41,7 +42,7 @@ impl Output {
 
     /// Writes the buffer to the file.
     ///
-    /// # Errors If the host's disk refuses the data. The buffer is empty afterwards even in this case.
+    /// # Errors If the host's disk refuses the data. The buffer is empty even after this error.
     pub fn flush(&mut self) -> Result<()> {
         let result = self.file.write_all(&self.buffer);
         self.buffer.clear();

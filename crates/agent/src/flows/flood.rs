@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flood of pings. The next request is sent when the previous one is answered, but at the latest after a fixed time
-//! (as `ping -f` of iputils). An answer also counts for all earlier requests, so a lost request does not delay later
-//! ones. A separate thread waits for the answers.
+//! A flood of pings. The next request is sent when the previous request is answered. If no answer comes, the next
+//! request is sent after a fixed time (as `ping -f` of iputils). An answer also counts for all earlier requests, so a
+//! lost request does not delay later requests. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -27,7 +27,7 @@ pub struct Flood {
     socket: OwnedFd,
     /// The run time at which the flood ended. i64::MIN means not yet, or not recorded.
     end_ns: Arc<AtomicI64>,
-    /// The sender of the requests. None means that the flood's thread has taken it.
+    /// The sender of the requests. None means that the flood's thread has taken the sender.
     sender: Option<Sender>,
 }
 
@@ -134,7 +134,7 @@ impl Sender {
         }
     }
 
-    /// Reads all available answers. Returns whether request `index` is among those that were answered.
+    /// Reads all available answers. Returns whether request `index` is one of the answered requests.
     fn has_come(&self, index: u16) -> Result<bool> {
         let mut buffer = [0u8; REPLY_BYTES];
         let mut found = false;

@@ -19,7 +19,7 @@ use probe::Probe;
 use program::Program;
 use tcp::Transfer;
 
-/// All flows of a run. The flows of each kind are in the order of their numbers.
+/// All flows of a run. For each kind, the flows are sorted by their numbers.
 pub struct Flows {
     pub transfers: Vec<Transfer>,
     pub probes: Vec<Probe>,

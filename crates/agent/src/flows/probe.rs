@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pings and streams of datagrams. This module only sends. Packet truth records when each packet left and arrived, and
-//! when its reply came back.
+//! Pings and streams of datagrams. This module only sends packets. Packet truth records when each packet left and
+//! arrived, and when its reply came back.
 
 use super::socket;
 use crate::base::error::{check, Error, Result};
@@ -20,7 +20,7 @@ const ECHO_IPV6: u8 = 128;
 /// pass. `ANSWERS` lets only the answer to an echo pass.
 const NOTHING: [u32; 8] = [u32::MAX; 8];
 const ANSWERS: u32 = !1;
-/// The mask that lets only the answer to an echo pass, which has type 129 in ICMPv6.
+/// The mask for ICMPv6. It lets only type 129 pass, which is the answer to an echo.
 const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
 /// A flow of probes that is ready to start.
@@ -29,11 +29,11 @@ pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// The open socket at the destination port, which prevents ICMP errors as answers.
+    /// The open socket at the destination port. It prevents ICMP errors as answers.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    /// The sum of a ping's 16-bit words, except for its checksum and its number. None means IPv6, where the kernel
-    /// writes the checksum (RFC 3542, 3.1).
+    /// The sum of a ping's 16-bit words, without its checksum and its number. None means IPv6, where the kernel writes
+    /// the checksum (RFC 3542, 3.1).
     word_sum: Option<u32>,
     start_ns: i64,
     stop_ns: i64,
@@ -103,8 +103,8 @@ impl Probe {
                         socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, attempt)?;
                     }
                     if from.joins.is_some() {
-                        // without this bind, packets of a joining host would leave with the address of the host that it
-                        // joins, and over that host's wire
+                        // without this bind, packets would leave with the address of the joined host, and over the
+                        // joined host's wire
                         socket::bind(&fd, &socket::address(from.address, 0))?;
                     }
                     Ok(fd)

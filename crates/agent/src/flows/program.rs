@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The user programs of a flow: a client at one host, and a server at the other. The agent starts both programs, reads
-//! their output and checks their exit codes.
+//! The user programs of a flow: a client at one host, and a server at the other host. The agent starts both programs,
+//! reads their output and checks their exit codes.
 //!
 //! Programs have few rights ([`crate::programs::place`]). The programs' files are copied to the run's output.
 
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub const GRACE_NS: i64 = 1_000_000_000;
 /// The largest number of processes and threads of all programs. If there are more, the run fails, because some program
 /// seems to fork without end. The agent itself has three threads per flow. Each process of the guest is also a process
-/// on the user's machine, whose kernel would refuse many more.
+/// on the user's machine. The kernel of this machine would refuse many more processes.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
@@ -114,13 +114,14 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the time at which the client ended by itself, if it did.
+    /// If the client has ended by itself, returns the time of its end.
     pub fn end_ns(&self) -> Option<i64> {
         let client = self.roles.iter().find(|r| r.name == "client")?;
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// Stops the flow by SIGTERM to its running programs. Fails if the client still runs but had to end by itself.
+    /// Stops the flow by SIGTERM to its running programs. Fails if the client still runs although it should have ended
+    /// by itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -152,7 +153,7 @@ impl Program {
 }
 
 /// Ends all programs of the run and their child processes, and copies the programs' files to the output. Returns how
-/// each program ended. `end_ns` is the run time at which the run was over.
+/// each program ended. `end_ns` is the run time at which the run ended.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -235,7 +236,8 @@ impl Role {
             state.is_stopped
         };
         if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
-            // Too many processes are a more likely cause of the exit code, so their number is checked first.
+            // If there are too many processes, they are the more likely cause of the exit code. The number of processes
+            // is therefore checked first.
             refuse_many_processes()?;
             clock::sleep(LISTENERS_NS)?;
             return Err(self.unexpected(t_ns, status));
@@ -359,7 +361,7 @@ impl Role {
 /// Sends a signal to a program and its child processes. Child processes with their own session do not receive the
 /// signal.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: this is a plain system call. The call fails with ESRCH if all processes of the group have ended, which is
+    // SAFETY: this is a plain system call. The call fails with ESRCH if all processes of the group have ended. This is
     // not an error here.
     unsafe { libc::kill(-pid, signal) };
 }

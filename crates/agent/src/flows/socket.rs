@@ -51,8 +51,8 @@ pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
-/// Opens a socket of the address family of `of` in the calling thread's namespace. Programs that the agent executes do
-/// not inherit the socket (SOCK_CLOEXEC).
+/// Opens a socket in the calling thread's namespace. The socket has the address family of `of`. Programs that the agent
+/// executes do not inherit the socket (SOCK_CLOEXEC).
 pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
     let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     // SAFETY: this is a plain system call; the descriptor is owned afterwards.
@@ -92,8 +92,8 @@ pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Res
 /// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// Reads a socket option that is a struct. Returns the struct and the number of bytes that the kernel has written. All
-/// bits of the other bytes are set. Returns the errno on failure.
+/// Reads a socket option that is a struct. Returns the struct and the number of bytes that the kernel has written. In
+/// all bytes that the kernel has not written, all bits are set. Returns the errno on failure.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;
@@ -119,7 +119,8 @@ pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     }
 }
 
-/// Sets the TOS field of the socket's later packets. The two ECN bits of a TCP socket stay unchanged.
+/// Sets the TOS field of the packets that the socket sends from now on. The two ECN bits of a TCP socket stay
+/// unchanged.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }

@@ -2,14 +2,14 @@
 //! A bulk transfer with a writing thread and a reading thread. Each system call blocks until a gigabyte is written or
 //! read. Large calls are cheaper, because a system call costs as much as the stack's work on ten packets.
 //!
-//! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
-//! or 64 KiB if this is less. Unread data reduce the advertised window by about 1/32 at most. For the kernel's
-//! measurement of the reading speed (`tcp_rcv_space_adjust`), this is the same as reading all data immediately.
-//! Nevertheless, the receiver sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! The reader discards data while reading (MSG_TRUNC). The reader wakes when it can read 1/32 of the receiver's window,
+//! or 64 KiB if 64 KiB is less. Unread data reduce the advertised window by about 1/32 at most. The kernel measures the
+//! reading speed (`tcp_rcv_space_adjust`) as if all data were read immediately. Nevertheless, the receiver sends one
+//! ACK for every two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. If the
-//! reader read all data at once, a short last segment would be acknowledged immediately (`tcp_cleanup_rbuf`), instead
-//! of after its timer.
+//! If the receiver delays its acknowledgements, the reader wakes only when it can read a quarter of the window. If the
+//! reader read all data at once, the kernel would acknowledge a short last segment immediately (`tcp_cleanup_rbuf`). It
+//! would not wait for the timer.
 //!
 //! The sender is the kernel's own TCP.
 //! Implements RFC 4737, 5 (resemblance to TCP).
@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The reader wakes up when the receiver's window divided by this number can be read. `WINDOW_PER_DELAYED_LOW_WATER`
-/// applies with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without.
+/// The reader wakes up when it can read the receiver's window divided by this number. `WINDOW_PER_DELAYED_LOW_WATER`
+/// applies if acknowledgements are delayed. Otherwise, `WINDOW_PER_LOW_WATER` applies.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// The number of memory pieces that one write call sends. Every piece is the same memory, which fits into the
@@ -39,10 +39,10 @@ const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// The number of bytes per read call. If the window can no longer grow, the second constant applies.
+/// The number of bytes per read call. If the window can no longer grow, `READ_MUCH_BYTES` applies.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
-/// The interval at which an application with a rate limit writes. If sending one segment takes longer than the
+/// An application with a rate limit writes once in this interval. If sending one segment takes longer than the
 /// interval, the application writes one segment at a time.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
 /// The size of the TCP header and of its timestamp option.
@@ -151,7 +151,7 @@ impl Transfer {
         spawn(
             format!("write {}", self.flow),
             Box::new(move || {
-                // SAFETY: the call only names the calling thread.
+                // SAFETY: the call only returns the calling thread's identifier.
                 writer.writer.store(unsafe { libc::pthread_self() }, SeqCst);
                 write(&writer, clock, &spec, &to);
                 writer.note_end(clock, &ending);
@@ -194,12 +194,12 @@ impl Transfer {
         if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
             return;
         }
-        // The signal interrupts the writer, which then resets the connection. SAFETY: the thread still exists, because
-        // it would set `ended` before its end, and `ended` is not set.
+        // The signal interrupts the writer, which then resets the connection. SAFETY: the thread sets `ended` before it
+        // ends. `ended` is not set, so the thread still exists.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// Returns whether the transfer was ended by `stop`. If so, its sockets can no longer be sampled.
+    /// Returns whether the transfer was ended by `stop`. After `stop`, the transfer's sockets can no longer be sampled.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
@@ -215,7 +215,8 @@ impl Transfer {
         if self.complete_ns().is_some() {
             return Ok(read_bytes);
         }
-        // The reader may be inside a system call that reads up to a gigabyte, so the kernel's count is used.
+        // The reader may be inside a system call that reads up to a gigabyte. The kernel's count is therefore used
+        // instead of `read_bytes`.
         let told = if self.shared.is_mptcp { tcp_info::received_by_mptcp_bytes } else { tcp_info::received_bytes };
         self.receiver().map_or(Ok(0), told)
     }
@@ -239,8 +240,8 @@ impl Transfer {
         Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }
 
-    /// Sets the TOS field of packets from one end of the connection. `data` selects the source, which sends data.
-    /// Without `data`, the destination sends acknowledgements.
+    /// Sets the TOS field of packets from one end of the connection. If `data` is true, this end is the source, which
+    /// sends data. Otherwise, it is the destination, which sends acknowledgements.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
             return if self.shared.ended.load(SeqCst) {
@@ -268,16 +269,16 @@ fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
-/// Makes the kernel skip copying payload that nothing reads. Captures into files, programs, a shell, live connections
-/// and user modules read payload.
+/// Makes the kernel skip copying payload that nothing reads. Payload is read by programs, by a shell, by live
+/// connections, by user modules, and by captures into files.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
     let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// Installs a handler for a signal. The handler does nothing. The handler is only needed so that the signal interrupts
-/// a system call.
+/// Installs a handler for a signal. The handler does nothing. It is needed only because the signal must interrupt a
+/// system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing. SA_RESTART is not set, so interrupted system calls return.
@@ -306,8 +307,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time. The socket can already contain data, but only data that arrived at the
-        // instant at which the handshake ended.
+        // Computing takes no virtual time. The socket may already contain data. All these data arrived at the instant
+        // at which the handshake ended.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -334,8 +335,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
         } else if n == 0 && shared.is_mptcp {
-            // For Multipath TCP, only the reader knows when all data of the connection have arrived; packets of a
-            // single subflow do not show it
+            // For Multipath TCP, only the reader knows when all data of the connection have arrived. The packets of a
+            // single subflow do not show this time
             shared.complete_ns.store(clock.now_ns(), SeqCst);
         }
         // The stream has ended or was reset, so the sender has finished. The socket stays open, so that its state can
@@ -391,8 +392,8 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     } else {
         send(shared, fd, left)?;
     }
-    // SAFETY: these are plain system calls. The receiver closes the connection after it has read everything, so this
-    // call returns when all data have arrived.
+    // SAFETY: these are plain system calls. The receiver closes the connection after it has read everything. recv()
+    // therefore returns when all data have arrived.
     unsafe {
         libc::shutdown(fd, libc::SHUT_WR);
         let mut byte = 0u8;

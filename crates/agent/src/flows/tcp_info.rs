@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernel's reports on a TCP socket, TCP_INFO and TCP_CC_INFO.
+//! The kernel's reports on a TCP socket: TCP_INFO and TCP_CC_INFO.
 
 use super::socket::{self, Plain};
 use crate::base::error::{Error, Result};
@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 
 /// The `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct lacks the
 /// byte with `tcpi_delivery_rate_app_limited`. Newer kernels only append fields, so an older kernel fills only the
-/// first fields. All bits of the other fields are set, and tables show them as missing values. Each comment between the
-/// fields names the kernel version that added the next fields.
+/// first fields. All bits of the remaining fields are set, and tables show these fields as missing values. Each comment
+/// between the fields names the kernel version that added the next fields.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -140,9 +140,9 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// Reads the information about a socket that BBR reports. None means that the socket has another congestion
-    /// control. Only a version of BBR gives an answer of exactly this length. Vegas, DCTCP and similar congestion
-    /// controls answer 16 bytes. Others answer nothing.
+    /// Reads BBR's information about a socket. None means that the socket has another congestion control. Only a
+    /// version of BBR gives an answer with exactly the length of `BbrInfo`. Vegas, DCTCP and similar congestion
+    /// controls answer with 16 bytes. All others give no answer.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -150,7 +150,7 @@ impl BbrInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7). None means that the length is not that of BBR's answer.
+    /// Parses an answer of sock_diag(7). None means that the answer does not have the length of BBR's answer.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
@@ -165,11 +165,11 @@ impl BbrInfo {
 /// calls per socket are needed.
 pub struct Infos {
     file: Option<File>,
-    /// The sockets in the last list that the kernel received. The kernel reports on these sockets.
+    /// The list of sockets that the kernel last received. The kernel reports on these sockets.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Where `buffer` holds the answers and the content of /proc/leolink/links. The agent reads both when it wakes from
-    /// a sleep. They are valid until virtual time advances.
+    /// The ranges of `buffer` with the answers and with the content of /proc/leolink/links. The agent reads both when
+    /// it wakes from a sleep. Both are valid until virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
@@ -177,7 +177,7 @@ pub struct Infos {
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// The size of the field before the answers. This field contains their total length.
+/// The size of the field before the answers. This field contains the total length of the answers.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {
@@ -203,7 +203,7 @@ impl Infos {
 
     /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call reads the reports on the sockets and
     /// the state of all links. The method `links` returns this state. Returns false if the call may have returned
-    /// without sleeping. The caller must then sleep itself.
+    /// without sleeping. In that case, the caller itself must sleep.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -228,7 +228,7 @@ impl Infos {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
 
-    /// Discards the reports. They are valid only for one instant. Must be called before virtual time advances.
+    /// Discards the reports, which are valid only for one instant. Must be called before virtual time advances.
     pub fn forget(&mut self) {
         self.of_this_instant = None;
     }
@@ -279,7 +279,8 @@ fn too_little(n: usize) -> Error {
     }
 }
 
-/// Returns the number of payload bytes that a socket has received in order. The other side's FIN counts as one byte.
+/// Returns the number of payload bytes that a socket has received in order. The FIN of the other end counts as one
+/// byte.
 pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }
@@ -296,7 +297,7 @@ struct MptcpInfo {
 // SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for MptcpInfo {}
 
-/// Returns the payload in order of a Multipath TCP receiver, over all subflows.
+/// Returns the number of payload bytes that a Multipath TCP receiver has received in order, over all subflows.
 pub fn received_by_mptcp_bytes(fd: i32) -> Result<u64> {
     const SOL_MPTCP: i32 = 284;
     const MPTCP_INFO: i32 = 1;
@@ -317,8 +318,8 @@ pub fn receive_window_bytes(fd: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Some fields have the same offset as in `struct tcp_info` of Linux 6.12. The last field of each kernel version is
-    /// among them.
+    /// The tested fields have the same offset as in `struct tcp_info` of Linux 6.12. They include the last field of
+    /// each kernel version.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

@@ -12,7 +12,7 @@ pub const FRAME_BYTES: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// An outside program requests a connection. `is_answered` says whether an outside program at the far end accepts
-    /// it.
+    /// the connection.
     Open { connection: u32, is_answered: bool },
     /// The next data file contains `bytes` bytes of the stream.
     Data { stream: u32, bytes: u64 },
@@ -37,7 +37,7 @@ pub enum Tell {
     Accepted { connection: u32 },
     /// The next `bytes` bytes after the frame are data of this stream.
     Data { stream: u32, bytes: usize },
-    /// TCP has taken `bytes` bytes of the stream, and the host may send as many more.
+    /// TCP has taken `bytes` bytes of the stream. The host may send the same number of further bytes.
     Credit { stream: u32, bytes: usize },
     /// The guest will send no more data of this stream to the host.
     End { stream: u32 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp live`: connects programs on the user's machine, by TCP between two hosts of the guest. The guest carries
-//! the programs' data between its hosts. Virtual time follows real time, and the run records nothing.
+//! `leowarp live` connects programs on the user's machine by TCP between two hosts of the guest. The guest carries the
+//! programs' data between its hosts. Virtual time follows real time, and the run records nothing.
 //!
 //! `python/leowarp/guest/live/` is the host's half of this module.
 
@@ -18,8 +18,8 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// The numbers of two consoles of the guest. One carries frames. The other is the gate at which the guest waits for
-/// real time.
+/// The numbers of two consoles of the guest. The first console carries frames. The second console is the gate at which
+/// the guest waits for real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries data between the host's frames and the guest's sockets. At each step of virtual time, it waits for the host.
+//! Carries data between the host's frames and the guest's sockets. At each step of virtual time, the module waits for
+//! the host.
 //!
 //! Data from the host arrive as files in `in/live/` of the guest's boot directory, one file per frame. A console would
 //! be too slow, because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host first writes
-//! a file, and then sends the frame that announces it. A file name is never used twice, because the guest caches files.
+//! a file, and then sends the frame that announces this file. A file name is never used twice, because the guest caches
+//! files.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -56,12 +58,12 @@ pub struct Relay {
     /// listens. The guest's TCP refuses these connections, like a machine on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Whether each end of a connection delays its acknowledgements. The end that opens connections is first.
+    /// For each end of a connection, whether it delays its acknowledgements. The end that opens connections is first.
     delays_acks: [bool; 2],
     /// The number of further steps at which the guest need not wait.
     spare_steps: u64,
     openings: BTreeMap<u32, Opening>,
-    /// The connection that uses each source port.
+    /// For each source port, the connection that uses this port.
     by_port: HashMap<u16, u32>,
     streams: BTreeMap<u32, Stream>,
 }
@@ -115,7 +117,7 @@ impl Relay {
     /// later step, the relay passes on all available data. The relay then waits for the host at `gate`, except if the
     /// host has told it not to wait.
     ///
-    /// The guest computes a whole step at once in real time, so streams are checked once per step.
+    /// In real time, the guest computes a whole step at once. Streams are therefore checked once per step.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -208,8 +210,8 @@ impl Relay {
             Told::Reset { stream } => {
                 // If the connection's handshake is not complete, removing it aborts the handshake.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // If the port stayed in `by_port`, the far end would mistake the next connection from the same port
-                    // for the connection that is reset.
+                    // Without this removal, the far end would mistake the next connection from the same port for the
+                    // reset connection.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -296,7 +298,7 @@ impl Relay {
 
     fn begin(&mut self, stream: u32, fd: OwnedFd) {
         if self.delays_acks[stream as usize % 2] {
-            // This call fails if the connection is already gone, which the next read will report.
+            // If the connection is already gone, this call fails, and the next read will report that it is gone.
             socket::delay_acks(fd.as_raw_fd());
         }
         self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
@@ -310,8 +312,8 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        // The loop continues until the end of the stream, so that an answer and the close after it are passed on
-        // together.
+        // The loop reads until nothing more can be read. If the stream has ended after an answer, the answer and the
+        // end are passed on together.
         while let Some(stream) = self.streams.get_mut(&number) {
             match stream.read(buffer) {
                 Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
@@ -359,7 +361,7 @@ fn entry(fd: RawFd, events: i16) -> libc::pollfd {
 
 fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     loop {
-        // SAFETY: the entries outlive the call, and the count is that of the entries.
+        // SAFETY: the entries outlive the call, and their correct number is passed.
         if unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) } >= 0 {
             return Ok(());
         }

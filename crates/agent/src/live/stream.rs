@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One end of a live connection in the guest. It has a socket, the data to write, and the host's credit in bytes.
 //!
-//! The host buffers at most one window of data for the guest, and the guest at most one for the host. If the guest's
-//! socket accepts no more data, the host stops reading from the program. If an outside program stops reading, its data
-//! stay in the guest's socket.
+//! The host buffers at most one window of data for the guest. The guest buffers at most one window of data for the
+//! host. If the guest's socket accepts no more data, the host stops reading from the program. If an outside program
+//! stops reading, its data stay in the guest's socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;

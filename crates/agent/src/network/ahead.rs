@@ -11,9 +11,9 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Returns the instants from the event `first` on at which routes change. Each element contains the index of the
-    /// first event at this instant, and the time at which the notice is sent. If `delay_ns` is not below 0, the result
-    /// is empty. Changes that come too soon after the run's start are left out.
+    /// Returns the instants at which routes change, from the event `first` on. Each element contains the index of the
+    /// instant's first event, and the time at which the notice is sent. If `delay_ns` is 0 or more, the result is
+    /// empty. Changes that come too soon after the run's start are left out.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -33,14 +33,15 @@ impl Network<'_> {
         out
     }
 
-    /// Notifies hosts of the route changes at a future instant. Does not change the routes themselves. Only a copy of
-    /// them gets the events before `t_ns` (`until`) and at `t_ns` (`change`).
+    /// Notifies hosts of the route changes at a future instant. Does not change the routes themselves. The events are
+    /// applied only to a copy of the routes. `change` contains the events at the future instant. `until` contains the
+    /// events after `t_ns` and before this instant.
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
         self.foresee(until);
-        // only links that go down at the instant of the change count as losing packets. Links that go down earlier have
-        // already lost their packets
+        // here, a link counts as losing packets only if it goes down at the instant of the change. A link that goes
+        // down earlier has already lost its packets
         self.say.fill(None);
         let before = self.foresee(change);
         let mut told = self.notices(&before, When::Before);
@@ -92,9 +93,9 @@ impl Network<'_> {
 /// Changes a notice so that the leolink of the old direction can send it. The new direction's leolink may not exist
 /// yet.
 ///
-/// leolink uses the length of the node's present queue, and adds the delay of the sending direction. Here, this is the
-/// old direction. The old and the new direction may have different delays, so the time on the new path is corrected by
-/// the difference. All sums are modulo 2^64.
+/// leolink uses the length of the node's present queue, and adds the delay of the sending direction. Here, the sending
+/// direction is the old direction. The delays of the old and the new direction may differ. This function therefore adds
+/// the new delay minus the old delay to the time on the new path. All sums are modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));

@@ -2,22 +2,22 @@
 //! Netlink messages for the kernel's queueing disciplines in a leolink, and for `fq` on a host's wire
 //! (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception: leowarp always sets
-//! the queue's limit instead of the kernel's (1,000 or 10,240 packets, 32 MiB). Queueing disciplines count their limits
-//! in different units. If a discipline counts packets, a limit in bytes is converted to the number of full frames. For
-//! `red`, a limit in packets is converted to bytes of full frames. For `cake`, a limit in packets is converted to the
-//! guest memory that full frames take.
+//! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception. Instead of the
+//! kernel's limits (1,000 or 10,240 packets, 32 MiB), leowarp always sets the queue's limit. Queueing disciplines count
+//! their limits in different units. If a discipline counts packets, a limit in bytes is converted to the number of full
+//! frames. For `red`, a limit in packets is converted to bytes of full frames. For `cake`, a limit in packets is
+//! converted to the guest memory that full frames take.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// The limit that a queue gets if the scenario sets none.
+/// The limit that a queue gets if the scenario sets no limit.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// The guest memory that one waiting frame of 1,514 bytes occupies. The kernel calls this memory truesize. cake,
-/// fq_codel and fq_pie count it. The value applies to a frame with a UDP datagram. A frame with a TCP segment needs
-/// slightly less memory, and so does any shorter frame.
+/// The guest memory that one waiting frame of 1,514 bytes occupies. The kernel calls this memory truesize. The
+/// disciplines cake, fq_codel and fq_pie count it. The value applies to a frame with a UDP datagram. Frames with a TCP
+/// segment and shorter frames need slightly less memory.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
@@ -32,7 +32,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Returns the limit of `queue`, or `link` if the queue has no own limit.
+    /// Returns the limit of `queue`, or `link` if the queue has no limit of its own.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,
@@ -114,7 +114,7 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Writes the parameters that the queue has a value for. `attributes` gives the netlink attribute of each parameter.
+/// Writes the parameters for which the queue has a value. `attributes` gives the netlink attribute of each parameter.
 /// All disciplines measure time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
@@ -131,8 +131,8 @@ fn parameter(queue: &Queue, name: &str) -> Option<u32> {
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// The parameters of `red`, computed as by tc(8) (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the
-/// moving average follows from the permitted burst, (2 min + max) / 3. A table contains the decay of the average while
+/// The parameters of `red`, computed as by tc(8) (tc/tc_red.c of iproute2). Limits are in bytes. The permitted burst is
+/// (2 min + max) / 3. It determines the weight of the moving average. A table contains the decay of the average while
 /// the queue is empty.
 #[derive(Debug, PartialEq)]
 struct Red {
@@ -197,7 +197,7 @@ impl Red {
     }
 }
 
-/// During a burst, an average with weight 2^-k must stay below `min`. Returns the smallest such k (tc_red_eval_ewma).
+/// Returns the smallest k for which an average with weight 2^-k stays below `min` during a burst (tc_red_eval_ewma).
 /// The average starts at 0.
 fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     let room = burst_pkts + 1.0 - min_pkts;
@@ -217,8 +217,7 @@ fn probability_log(probability: f64, range_bytes: u32) -> u8 {
 /// Returns a table for idle times. Entry i is the number of bits by which the average is shifted after `i << cell_log`
 /// us. A frame takes `frame_us` to transmit. The shift is the number for which 2^-shift = (1 - weight)^frames.
 /// tc_red_eval_idle_damping of tc(8) has the same purpose, but uses the natural logarithm and ticks of 64 ns. The
-/// kernel shifts bits, and indexes the table in units of 1 us. This function computes with base 2 and in us for this
-/// reason.
+/// kernel shifts bits, and indexes the table in units of 1 us. This function therefore computes with base 2 and in us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;

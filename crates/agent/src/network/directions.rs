@@ -8,15 +8,15 @@ use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Queue, QueueKind, 
 use leowarp_timeline::tables;
 
 /// Returns whether one of leowarp's queueing disciplines models this direction. On a jittered wire, only the direction
-/// to the host is modelled, because a host's packets must leave immediately. The capture would not see packets that
-/// wait in the host's queueing disciplines, but TCP would count them.
+/// to the host is modelled, because a host's packets must leave immediately. If packets waited in the host's queueing
+/// disciplines, the capture would not see them, but TCP would count them.
 pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };
     link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
 }
 
-/// Refuses changes that require a new netem or tbf, which would lose the queued packets.
+/// Refuses changes that require a new netem or tbf. With a new discipline, the queued packets would be lost.
 pub fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
     let Some(before) = before else { return Ok(()) };
     let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());
@@ -65,8 +65,8 @@ pub fn initial_direction(setup: &Setup, d: usize) -> Direction {
     }
 }
 
-/// Returns how the direction numbers and reorders packets. None means that it does neither. A station numbers the
-/// packets that it sends to satellites. It also restores the order of the packets that it receives.
+/// Returns how the direction numbers packets and restores their order. None means that the direction does neither. A
+/// station numbers the packets that it sends to satellites. It also restores the order of the packets that it receives.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
     if resequence.is_none() && !eliminates {

@@ -59,22 +59,22 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers the links of the calling thread's namespace whose other end has no leolink. Each of these links is a wire,
-/// or a link that netem models.
+/// Registers each link of the calling thread's namespace if the link's other end has no leolink. Each of these links is
+/// a wire, or a link that netem models.
 pub fn forward_here() -> error::Result<()> {
     // on a custom kernel without leolink, this setting is missing, and nothing needs to be registered
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects the kind of all namespaces that are created from now on. If `of_routers` is true, they are for nodes that
-/// only forward packets. Such namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns
-/// false if this kernel has only ordinary namespaces.
+/// Selects the kind of all namespaces that are created from now on. If `of_routers` is true, these namespaces are for
+/// nodes that only forward packets. Such namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c).
+/// Returns false if this kernel has only ordinary namespaces.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Tells the kernel a memory range whose payload no program reads after it is sent. The kernel does not copy bytes from
-/// this range when they are sent (guest/tcp/payload.c).
+/// Tells the kernel a range of memory. No program reads payload from this range after the payload is sent. The kernel
+/// sends the bytes of this range without copying them (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // a custom kernel without the file PAYLOAD copies all payload
@@ -157,17 +157,17 @@ fn order_bytes(order: Order) -> [u8; 16] {
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// The time that the last packet in the old direction takes from the direction's far end to the host.
+    /// The travel time of the last packet in the old direction, from the direction's far end to the host.
     pub rest_from_ns: u64,
-    /// The minimum time that the first packet in the new direction takes from the direction's far end to the host.
+    /// The minimum travel time of the first packet in the new direction, from the direction's far end to the host.
     pub rest_to_ns: u64,
     /// Whether packets that wait in the old direction are moved to the new direction.
     pub moves: bool,
-    /// The size in bytes of the buffer for packets that are held for the new direction. `HoldFull` decides what happens
-    /// if the buffer is full.
+    /// The size in bytes of the buffer in which packets for the new direction are held. `HoldFull` decides what happens
+    /// if this buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// With the cure of end markers, the merge that belongs to this switch. The last packet on the old direction is the
-    /// marker `Merge::marker`. At the node where both paths meet, packets on the new direction wait for the marker.
+    /// If the cure of end markers is on, the merge that belongs to this switch. The last packet on the old direction is
+    /// the marker `Merge::marker`. At the node where both paths meet, packets on the new direction wait for the marker.
     /// `Refused` is the reason why the cure sends no marker at this switch. None means that the cure never sends
     /// markers.
     pub marker: Option<Result<Merge, Refused>>,
@@ -175,8 +175,8 @@ pub struct Switch {
     /// direction. If no copies are sent at this switch, `Refused` gives the reason. None means that the cure never
     /// sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// After the switch, packets on the new direction are marked as rerouted for this time. It is None if no packet can
-    /// arrive on the old path, or if no cure uses the mark.
+    /// The time after the switch for which packets on the new direction are marked as rerouted. None means that no
+    /// packet can arrive on the old path, or that no cure uses the mark.
     pub new_way_ns: Option<u64>,
 }
 
@@ -187,7 +187,8 @@ pub enum Refused {
     NoOldWay = 1,
     /// The old link leads back to the node that sends the marker or the copies.
     SameWay = 2,
-    /// The paths meet after a link without delay and rate. leolink does not notice arrivals on these links.
+    /// The paths meet after a link without delay and rate. leolink does not notice arrivals on links without delay and
+    /// rate.
     NoTime = 3,
 }
 
@@ -196,13 +197,14 @@ pub enum Refused {
 pub struct Merge {
     /// The number of the marker, from 1.
     pub marker: u32,
-    /// The directions of links from which packets enter the node: on the old path (`from`) and on the new path (`to`).
+    /// On the old path, packets enter the node through the direction `from`. On the new path, they enter it through the
+    /// direction `to`.
     pub from: usize,
     pub to: usize,
     pub end_marker: EndMarker,
 }
 
-/// Tells the leolink that receives packets of the new path about the merge (`struct leolink_merge`).
+/// Tells a leolink about the merge (`struct leolink_merge`). This leolink receives the packets of the new path.
 pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
@@ -217,7 +219,7 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A notice that tells a host that its packets to another host take another path (`struct leolink_notice`).
+/// A notice that tells a host about the new path of its packets to another host (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
     /// The number of the notice, from 1.
@@ -232,12 +234,13 @@ pub struct Notice {
     pub is_lost: bool,
 }
 
-/// The kind of change that a notice announces: a real change or a false one.
+/// The kind of change that a notice announces: a real change or a false change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
     /// The node's route changes from the direction `from` to the direction that receives this message. `answer_ns` is
     /// the travel time from the destination back to the host, minus the travel time of the notice. `rests_ns` contains
-    /// `rest_from_ns` and `rest_to_ns`, as in [`Switch`]. None means that packets sent before the change do not arrive.
+    /// `rest_from_ns` and `rest_to_ns`, as in [`Switch`]. If packets sent before the change do not arrive, `rests_ns`
+    /// is None.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
     /// A false notice of a change that does not happen.
     False { wait_ns: u64 },

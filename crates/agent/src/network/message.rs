@@ -40,8 +40,8 @@ const FRA_SRC: u16 = 2;
 const FRA_PRIORITY: u16 = 6;
 const FRA_TABLE: u16 = 15;
 const FR_ACT_TO_TBL: u8 = 1;
-/// The priority of leowarp's routing rules. The kernel's own rules have the priorities 32766 and 32767, so they apply
-/// later.
+/// The priority of leowarp's routing rules. The kernel's own rules have the priorities 32766 and 32767, so the kernel's
+/// rules apply later.
 const PRIORITY: u32 = 1000;
 
 /// One end of a link.
@@ -60,8 +60,8 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// The address of the next hop. None means that the route has no gateway. It needs none, because the link's far end
-    /// accepts every packet.
+    /// The address of the next hop. None means that the route has no gateway. The route needs no gateway, because the
+    /// link's far end accepts every packet.
     pub gateway: Option<IpAddr>,
     /// Whether TCP on this route immediately acknowledges each segment that it receives.
     pub quickack: bool,
@@ -75,7 +75,7 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Creates a veth pair between the receiving namespace and the namespace of `there_fd`. The message also sets up the
+/// Creates a veth pair between the receiving namespace and the namespace of `there_fd`. The message also brings up the
 /// end `here` in the receiving namespace. Another message brings the far end up, because both ends must exist first
 /// (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
@@ -104,10 +104,10 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Sets an interface down and up again, so that it can send immediately. In a new veth pair, the end that is set up
-/// first has no carrier until the other end is up. The kernel may set this carrier up to a second late, because
+/// Takes an interface down and brings it up again, so that it can send immediately. In a new veth pair, one end is
+/// brought up first. It has no carrier until the other end is up. This carrier may come up to a second late, because
 /// net/core/link_watch.c handles only 100 devices at once. An interface without a carrier has the queueing discipline
-/// noop, which silently discards packets. The end that is set up last, however, has a carrier immediately.
+/// noop, which silently discards packets. However, the end that is brought up last has a carrier immediately.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
@@ -185,7 +185,7 @@ pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
-/// Sets the default route. Its packets leave through the interface of `hop`, without a gateway. The packets get the
+/// Sets the default route. Packets on this route leave through the interface of `hop`, without a gateway. They get the
 /// source address `source`.
 pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
@@ -194,7 +194,8 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
-/// Sets a default route like `default_route`, but in a separate routing table, only for packets from `source`.
+/// Sets a default route like `default_route`. This route is in a separate routing table, and only packets from `source`
+/// use it.
 pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop) {
     // struct fib_rule_hdr begins like struct rtmsg, with the prefix length of the source at offset 2
     let rule = [family(source), 0, whole_prefix(source), 0, 0, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
@@ -204,7 +205,7 @@ pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop)
     batch.u32(RTA_TABLE, table);
 }
 
-/// Makes the kernel discard packets that have no route. It does not answer them with ICMP.
+/// Makes the kernel discard packets that have no route. The kernel does not answer these packets with ICMP.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
     let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The intended network of the run, and the netlink batches that create it in the kernel.
+//! The intended network of the run, and the netlink batches that create this network in the kernel.
 //!
 //! A node is a network namespace. A link is a veth pair between two namespaces. Both ends of a link have the same MAC
 //! address and do not use ARP. A route is `destination dev interface`, and the kernel resolves no neighbour. Links with
 //! `arp` have addresses at both ends, and routes through the far end's address. The queueing discipline of a direction
 //! is on its sending side. Interfaces stay up. The queueing disciplines of a link that is down refuse packets.
 //!
-//! The messages for all events of an instant are sent in rounds of batches. In each round, one system call sends the
-//! batch of each namespace. Three rounds create new links: the first end, the second end, and the first end again
-//! (message::up_again). The last round contains all other messages.
+//! The messages for all events of an instant are sent in rounds of batches. In each round, each namespace's batch is
+//! sent by one system call. Three rounds create new links. They handle the first end, then the second end, and then the
+//! first end again (message::up_again). The last round contains all other messages.
 
 mod ahead;
 pub mod aqm;
@@ -40,8 +40,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// The routing table with the default route of host 0. The table of host h has the number `FIRST_TABLE` + h. A host has
-/// its own table only if it joins another host.
+/// The number of the routing table with the default route of host 0. The table of host h has the number `FIRST_TABLE` +
+/// h. A host has its own table only if it joins another host.
 const FIRST_TABLE: u32 = 1000;
 
 /// A new TOS value for the packets from one host to another.
@@ -58,9 +58,9 @@ struct LinkState {
     ifindex: [u32; 2],
 }
 
-/// The parts of the network's state that an instant changed, as they were before. If the route of a node to a host
-/// changed or was removed, `routes` contains its previous direction. `delays_ns` contains the previous value of each
-/// delay that changed.
+/// The network's state before the changes of an instant. It contains only the parts that changed. If the route of a
+/// node to a host changed or was removed, `routes` contains its previous direction. `delays_ns` contains the previous
+/// value of each delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -71,21 +71,21 @@ struct Before {
 pub struct Network<'a> {
     setup: &'a Setup,
     tables: &'a Tables,
-    /// The run's time 0 on the kernel's monotonic clock. None means that it is not known yet.
+    /// The run's time 0 on the kernel's monotonic clock. None means that this time is not known yet.
     origin_ns: Option<i64>,
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
-    /// The next free interface number in each namespace, indexed by the node in `homes`.
+    /// For each namespace, the next free interface number. The index is the node in `homes`.
     next_ifindex: Vec<u32>,
-    /// The node whose namespace each node uses. A joining host's node uses the namespace of the other host's node. Any
-    /// other node uses its own.
+    /// For each node, the node whose namespace it uses. If a host joins another host, its node uses the namespace of
+    /// the other host's node. Every other node uses its own namespace.
     homes: Vec<usize>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
     /// For each jittered direction, the values that the kernel last received.
     told: Vec<Option<Direction>>,
-    /// The settings of each direction that are sent at the end of this instant. None means nothing.
+    /// For each direction, the settings that are sent at the end of this instant. None means that nothing is sent.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
     /// For each (node, host), the direction on which the node sends untagged packets to the host.
@@ -99,9 +99,9 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// If cures are on, the changes of the current instant.
+    /// The state before the changes of the current instant. It is stored only if a cure acts at route changes.
     before: Before,
-    /// The numbers of end markers and notices so far. Only cures send them.
+    /// The numbers of end markers and notices so far. Only cures send end markers and notices.
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
@@ -194,7 +194,8 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Sets the run's time 0. Existing links get their tables now. Later links get their tables when they are created.
+    /// Sets the run's time 0. Existing links get their tables now. Links that are created later get their tables at
+    /// that time.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
@@ -245,8 +246,8 @@ impl<'a> Network<'a> {
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                // a link that goes down refuses new packets; with `lose`, the link also drops the packets that it
-                // holds, which would otherwise arrive
+                // a link that goes down refuses new packets. With `lose`, the link also drops the packets that it
+                // holds. Without `lose`, these packets still arrive
                 Change::Down { link, lose } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;

@@ -2,8 +2,9 @@
 //! The addresses (endpoints) for the kernel's path manager of Multipath TCP
 //! (Documentation/netlink/specs/mptcp_pm.yaml).
 //!
-//! A host gets a further address from each host that joins it. As a source, the host opens a subflow from each further
-//! address. As a destination, the host announces each further address (ADD_ADDR), and the source opens a subflow to it.
+//! A host gets an additional address from each host that joins it. As a source, the host opens a subflow from each
+//! additional address. As a destination, the host announces each additional address (ADD_ADDR), and the source opens a
+//! subflow to this address.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{attributes, Batch, Socket, NLA_F_NESTED};
@@ -34,7 +35,7 @@ const SUBFLOW: u32 = 2;
 /// The maximum number of endpoints in the kernel (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
 const MOST: u32 = 8;
 
-/// Tells the path manager the further addresses of each host with Multipath TCP flows.
+/// Tells the path manager the additional addresses of each host that has Multipath TCP flows.
 ///
 /// # Errors
 /// [`Error::Lacks`] if the kernel has no Multipath TCP.
@@ -51,7 +52,8 @@ pub fn open(network: &Network, setup: &Setup) -> Result<()> {
     let whole = setup.flows.iter().filter(|f| f.is_mptcp && f.subflow_of.is_none());
     let hosts: BTreeSet<usize> = whole.flat_map(|f| [f.source, f.destination]).collect();
     for host in hosts {
-        // a source opens subflows from an address, and a destination announces it; a host may do both
+        // addresses of joining hosts: a source opens subflows from them, and a destination announces them. A host may
+        // be both a source and a destination
         let joining = |flags: u32, of: fn(&leowarp_timeline::setup::Flow) -> usize| {
             let mine = setup.flows.iter().filter(|f| f.subflow_of.is_some()).map(of);
             let mine: BTreeSet<usize> = mine.filter(|&i| setup.hosts[i].joins == Some(host)).collect();

@@ -49,8 +49,8 @@ pub fn enter(namespace: i32) -> Result<()> {
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter by its dotted name. Some parameters belong to the calling thread's namespace, and others to
-/// the whole guest.
+/// Sets a kernel parameter by its dotted name. Some parameters belong to the calling thread's namespace, and other
+/// parameters belong to the whole guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {
@@ -89,7 +89,7 @@ pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;
-    // struct ethtool_sfeatures: for each 32 features, a mask of the features to set, and their values
+    // struct ethtool_sfeatures has two words per 32 features: a mask of the features to set, and their values
     let blocks = names.len().div_ceil(32);
     let mut request = vec![0u32; 2 + 2 * blocks];
     (request[0], request[1]) = (ETHTOOL_SFEATURES, blocks as u32);

@@ -16,8 +16,8 @@ impl Network<'_> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
 
-    /// Returns the notices for the route changes of an instant. A node on the path between two hosts may have a changed
-    /// route to the second host. The first host then gets a notice.
+    /// Returns the notices for the route changes of an instant. If a node on the path from host A to B changes its
+    /// route to B, A gets a notice.
     pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
         let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =
@@ -107,7 +107,7 @@ impl Network<'_> {
         else {
             return Ok(());
         };
-        // a station without a route sends no notice, because it has no route that could change
+        // a false notice announces the change of a route, so a station without a route sends no notice
         let known = self.station_of(told).and_then(|station| {
             let there_ns = self.delay_ns(station, destination)?;
             let back_ns = self.delay_ns(self.station_of(destination)?, told)?;
@@ -143,8 +143,7 @@ impl Network<'_> {
 }
 
 /// Returns whether a notice on the direction `to` is lost. The result depends on the seed, the number and the
-/// direction. If it did not depend on the direction, all runs with one seed would lose their first notice, or none
-/// would.
+/// direction. Without the direction, all runs with the same seed would lose the first notice, or none of them would.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }

@@ -20,8 +20,8 @@ impl Network<'_> {
             return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
         }
         if self.homes[node] != node {
-            // A host that joins another host uses the other host's namespace. In the shared namespace, the joining
-            // host's routes would belong to the other host. The joining host has a routing table of its own with a
+            // A host that joins another host uses the other host's namespace. In this namespace, a route of the joining
+            // host would become a route of the other host. The joining host has a routing table of its own with a
             // default route
             return Ok(());
         }
@@ -63,8 +63,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// Removes the route of a path, and also the route for untagged packets if it is the same. If `path` is None, only
-    /// the route for untagged packets is removed.
+    /// Removes the route of a path. If untagged packets have the same route, their route is removed too. If `path` is
+    /// None, only the route for untagged packets is removed.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();
@@ -86,8 +86,8 @@ impl Network<'_> {
         }
     }
 
-    /// Returns the TOS value of a path to a host. If the path has no TOS value yet, it gets one, and its routes are
-    /// added.
+    /// Returns the TOS value of a path to a host. If the path has no TOS value yet, the path gets a value, and its
+    /// routes are added.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

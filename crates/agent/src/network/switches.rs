@@ -19,7 +19,7 @@ pub(super) enum What {
     Notice(Notice),
 }
 
-/// When a node sends the notices of a route change.
+/// The time at which a node sends the notices of a route change.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum When {
     After {
@@ -39,7 +39,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// Returns the messages of the cures about the route changes of this instant.
+    /// Returns the messages that the cures send about this instant's route changes.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -49,13 +49,14 @@ impl Network<'_> {
         told
     }
 
-    /// Returns the rests of the old and the new path of a switch. A rest begins at the far end of `from` or `to`, and
-    /// ends at the host. The result contains the directions of both rests, the maximum time on the old rest and the
-    /// minimum time on the new rest. None means that packets on the old direction do not arrive.
+    /// Returns the remaining parts ("rests") of the old and the new path of a switch. A rest begins at the far end of
+    /// `from` or `to`, and ends at the host. The result contains the directions of both rests. It also contains the
+    /// maximum time on the old rest and the minimum time on the new rest. None means that packets on the old direction
+    /// do not arrive.
     ///
     /// If a link's delay falls at the instant of the switch, earlier packets still have the old delay. A link keeps the
-    /// order. At its far end, later packets therefore wait for these earlier packets. Therefore, the last packet on a
-    /// busy path does not arrive earlier if the delay falls.
+    /// order of packets. Later packets therefore wait at the link's far end for these earlier packets. As a result, the
+    /// last packet on a busy path does not arrive earlier when the delay falls.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -114,7 +115,7 @@ impl Network<'_> {
         out
     }
 
-    /// Returns the directions that a packet takes to a host on the present routes. The packet starts at the far end of
+    /// Returns the present path of a packet to a host, as a list of directions. The packet starts at the far end of
     /// `direction`. None means that the packet does not reach the host.
     fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
         self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
@@ -140,8 +141,8 @@ impl Network<'_> {
         None
     }
 
-    /// Finds the node at which the old and the new path of a switch meet. A path is given as the direction that leaves
-    /// the switching node, and the directions after it.
+    /// Finds the node at which the old and the new path of a switch meet. Each path is given as two values: the
+    /// direction that leaves the switching node, and the later directions of the path.
     fn merge(
         &self,
         (from, old): (usize, &[usize]),
@@ -163,8 +164,8 @@ impl Network<'_> {
         Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
     }
 
-    /// Returns whether a direction is a leolink with a delay or a rate. Any other leolink passes packets on
-    /// immediately.
+    /// Returns whether a direction is a leolink with a delay or a rate. A leolink without delay and rate passes packets
+    /// on immediately.
     fn takes_time(&self, direction: usize) -> bool {
         let d = &self.directions[direction];
         let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);

@@ -18,10 +18,10 @@ const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("user.max_net_namespaces", "1000000"),
 ];
 
-/// The IPv6 parameters of all namespaces, in kernels with IPv6. Packets that IPv6 sends by itself would take up room in
-/// the queues of links. Interfaces have no link-local address, send no router solicitation, and report no multicast
-/// group for this reason (`message::Interface`). `conf.all.forwarding` makes a node forward packets on all interfaces.
-/// `conf.<interface>.forwarding` would only make the interface join the multicast groups of routers
+/// The IPv6 parameters of all namespaces, in kernels with IPv6. Packets that IPv6 sends by itself would need space in
+/// the queues of links. Interfaces therefore have no link-local address, send no router solicitation, and report no
+/// multicast group (`message::Interface`). `conf.all.forwarding` makes a node forward packets on all interfaces.
+/// `conf.<interface>.forwarding` would have only one effect: the interface would join the multicast groups of routers
 /// (net/ipv6/addrconf.c).
 const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.all.forwarding", "1"),

@@ -3,7 +3,7 @@
 //! tag.
 
 /// The maximum number of tagged paths to one destination at the same time. IPv4 routes of Linux 6.12 use three bits of
-/// the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h). The value 0 means "any".
+/// the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h). The value 0 of these bits means "any".
 const TAGS: usize = 7;
 
 /// The tagged paths to one destination, the least recently used path first.

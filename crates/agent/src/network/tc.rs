@@ -5,9 +5,9 @@
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
 //! netem has no rate, it sends each packet after a random delay of its own, so packets overtake each other. A netem
-//! with a rate would keep the packets in order. In a `jitter`, tbf therefore limits the rate. It takes packets when
-//! they leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts waiting
-//! packets and packets in flight.
+//! with a rate would keep the packets in order. Therefore, the rate of a `jitter` is limited by tbf. The tbf takes
+//! packets when they leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts
+//! waiting packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -42,7 +42,7 @@ pub const ETHERNET_BYTES: u32 = 14;
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
-/// The settings for one direction of a link, as the agent wants them to be.
+/// The intended settings for one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
     /// The number of the direction: `2 * link` from a to b, and `2 * link + 1` from b to a.
@@ -58,16 +58,15 @@ pub struct Direction {
     /// Whether the direction refuses all packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// Whether a leolink has a table for the rate (`has_capacity`), and for delay and loss (`has_channel`). Values in a
-    /// table are never sent separately.
+    /// `has_capacity` is true if a leolink has a table for the rate. `has_channel` is true if it has a table for delay
+    /// and loss. Values in a table are never sent separately.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// The method by which a leolink numbers and reorders the packets of this direction. None means that it neither
-    /// numbers nor reorders them.
+    /// How a leolink numbers the packets of this direction and restores their order. None means that it does neither.
     pub order: Option<Order>,
-    /// The IP length of a full packet. It determines the size of delay lines and token buckets.
+    /// The IP length of a full packet. This length determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
 }
 
@@ -83,8 +82,8 @@ impl Direction {
     }
 }
 
-/// The random part of the delay of a `jitter`. It is `spread_ns` times a value of the table, divided by 8192
-/// (NETEM_DIST_SCALE). Without a table, the value is uniform between -`spread_ns` and `spread_ns`.
+/// The random part of the delay of a `jitter`. With a table, the delay's random part is `spread_ns` times a value of
+/// the table, divided by 8192 (NETEM_DIST_SCALE). Without a table, it is uniform between -`spread_ns` and `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
     /// The spread, at most i32::MAX, because netem caps larger values.
@@ -93,28 +92,27 @@ pub struct Jitter {
     pub table: usize,
 }
 
-/// How a direction of a station's link numbers and reorders packets.
+/// How a direction of a station's link numbers packets and restores their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     /// Determines which packets this station puts back in order. None means no packets.
     pub resequence: Option<Resequence>,
     /// Whether a second copy of the same packet is discarded.
     pub eliminates: bool,
-    /// Whether the station numbers packets. It does so in the direction that leads away from it.
+    /// Whether the station numbers packets. It does so in the direction that leads away from the station.
     pub numbers: bool,
-    /// Whether the station restores the order, because this direction leads to it.
+    /// Whether the station restores the order of packets. It does so in the direction that leads to the station.
     pub restores: bool,
 }
 
-/// The settings of a direction that are sent to the kernel.
+/// Which settings of a direction are sent to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All settings, because the discipline is created.
     All,
     /// The settings that the timeline changes.
     Changes,
-    /// The settings that the timeline changes. The settings that the timeline changes. In addition, the direction drops
-    /// the packets that it holds.
+    /// The settings that the timeline changes. In addition, the direction drops the packets that it holds.
     Flush,
 }
 
@@ -133,12 +131,12 @@ pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     out
 }
 
-/// Converts a ratio to a share of 2^32, as netem and leolink expect it. 1 becomes slightly less than 2^32.
+/// Converts a ratio to a share of 2^32, as netem and leolink expect it. A ratio of 1 becomes slightly less than 2^32.
 pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Creates or changes a netem. Every message contains all settings, because netem resets missing ones.
+/// Creates or changes a netem. Every message contains all settings, because netem resets missing settings.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
         // a netem drops its packets only when it is removed
@@ -170,13 +168,13 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Creates a `jitter`. If `before` is given, sends only the settings that differ from it. Packets that netem already
-/// holds keep the time at which they will be sent.
+/// Creates a `jitter`. If `before` is given, sends only the settings that differ from `before`. Packets that netem
+/// already holds keep the time at which they will be sent.
 ///
 /// If a message does not contain latency, jitter, limit or loss, netem sets them to 0. But netem keeps its table and
-/// the state of its random stream. The seed is sent only once, because the random stream would restart and delays would
-/// repeat. The table of a netem cannot be removed. A change fills the bucket of a tbf, so the next frame may leave
-/// immediately.
+/// the state of its random stream. The seed is sent only once. If it were sent again, the random stream would restart
+/// and delays would repeat. The table of a netem cannot be removed. Each change of a tbf fills its bucket, so the next
+/// frame may leave immediately.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
@@ -220,7 +218,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Makes a discipline count `overhead_bytes` more bytes for each packet, or fewer bytes if it is negative. The kernel
+/// Makes a discipline add `overhead_bytes` to the size of each packet. A negative value reduces the size. The kernel
 /// calls this setting a size table. Only the root discipline can have a size table (qdisc_graft). If a change message
 /// has no size table, the discipline loses its size table (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
@@ -362,7 +360,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // the field of netem's limit, and the field of its loss ratio, which is 100 %
+        // the fields of netem's limit and of its loss ratio. The loss ratio is 100 %
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records what nodes and stations did at route changes. Reading /proc/leolink/switches, merges and orders removes the
-//! records. Reading /proc/leolink/nodes removes nothing.
+//! Records what nodes and stations did at route changes. When /proc/leolink/switches, merges or orders is read, the
+//! records are removed. When /proc/leolink/nodes is read, nothing is removed.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -31,8 +31,8 @@ pub fn write_rows(context: &Context) -> Result<()> {
     if !cures.any() {
         return Ok(());
     }
-    // this table comes first: reading the other files drops the packets that still wait, and so would change the nodes'
-    // counts
+    // this table comes first, because reading the other files drops the packets that still wait. Dropping them would
+    // change the nodes' counts
     node_totals(context)?;
     if cures.at_switches() {
         switches(context)?;
@@ -137,7 +137,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
     }
 }
 
-/// Returns the number of packets that nodes hold at present, after links have delivered them.
+/// Returns the number of packets that links have delivered and that nodes hold at present.
 pub fn held_behind_links_pkts(setup: &Setup) -> Result<u64> {
     let mut held_pkts = 0;
     if setup.cures.any() {
@@ -190,7 +190,8 @@ fn notices(context: &Context) -> Result<()> {
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink records when it received the message. A notice ahead arrives one lead time before the change
+            // the record contains the time at which leolink received the message. For a notice ahead, this is one lead
+            // time before the change
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),

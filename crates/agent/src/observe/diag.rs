@@ -2,7 +2,8 @@
 //! Reads TCP_INFO of programs' sockets. The agent has no descriptors of these sockets, so the kernel lists the sockets
 //! of each namespace (sock_diag(7)).
 //!
-//! Until the capture ends, it is unknown to which flow a socket belongs. Samples are therefore stored until then.
+//! Until the capture ends, it is unknown to which flow a socket belongs. Samples are therefore stored until the capture
+//! ends.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -15,7 +16,7 @@ use leowarp_timeline::setup::Setup;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// The kinds of attributes in an answer. A request selects a kind by the bit number kind - 1
+/// The kinds of attributes in an answer. A request selects a kind by the bit with the number kind - 1
 /// (include/uapi/linux/inet_diag.h). A request for Vegas returns BBR's attribute if the socket uses BBR
 /// (net/ipv4/tcp_bbr.c, `bbr_get_info`).
 const INET_DIAG_INFO: u16 = 2;
@@ -23,7 +24,7 @@ const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_BBRINFO: u16 = 16;
 /// All states of include/net/tcp_states.h except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7). Sockets
-/// in the omitted states have no TCP_INFO or no far end.
+/// in these four states have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// The size of struct inet_diag_msg, which has family, state, timer, retrans, both ends, and five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
@@ -48,8 +49,7 @@ pub struct Diag {
     hosts: Vec<(usize, Netlink)>,
     /// A map from (host, ends, time) to the sample of a socket.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// A map from a flow of kind program to its source host and destination host. Each host has a number and an
-    /// address.
+    /// The source host and the destination host of each program flow. A host is given by its number and its address.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
     /// The family of the listed sockets: AF_INET or AF_INET6.
     family: u8,
@@ -87,8 +87,8 @@ impl Diag {
         })
     }
 
-    /// Returns one row per sample of each connection's sending socket. Also stores the socket's congestion control in
-    /// the connection's entry of `connections`.
+    /// For each connection, returns one row per sample of the sending socket. Also stores the socket's congestion
+    /// control in the connection's entry of `connections`.
     pub fn rows<'a>(&'a self, connections: &'a mut [Lived]) -> impl Iterator<Item = Socket> + 'a {
         let all: Vec<_> = connections.iter().map(|c| (c.connection.clone(), c.start_ns)).collect();
         connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
@@ -96,8 +96,8 @@ impl Diag {
             let [source, destination] = self.ends[&c.program];
             let at_source = (source.1, c.source_port, destination.1, c.destination_port);
             let at_destination = (destination.1, c.destination_port, source.1, c.source_port);
-            // A socket may outlive its last packet. Samples after the start of the next connection between the same
-            // ports therefore belong to the next connection.
+            // A socket may outlive its last packet. From the start of the next connection between the same ports, the
+            // samples therefore belong to this next connection.
             let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
             let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
             let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The packets that the guest's leolinks dropped, from /proc/leolink/drops. Reading removes the records.
+//! The packets that the guest's leolinks dropped, from /proc/leolink/drops. When this file is read, the records are
+//! removed.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};

@@ -41,10 +41,10 @@ pub struct Outcome {
     /// The sums per flow and direction, at index 2 * flow + direction. Empty without packet truth.
     pub totals: Vec<Totals>,
     pub flows: Vec<FlowOutcome>,
-    /// The connections of programs, numbered after the setup's flows.
+    /// The connections of programs. Their numbers follow the numbers of the setup's flows.
     pub connections: Vec<Lived>,
-    /// The number of packets that vanished. No arrival and no drop was reported for them, and no counter of losses
-    /// between links explains them.
+    /// The number of packets that vanished. Neither an arrival nor a drop was reported for these packets. Counters of
+    /// losses between links do not explain them either.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
     /// The contradictions between the run's results.
@@ -67,8 +67,8 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Adds a warning about packets whose time to live ended in a routing loop. Adds a failure if more packets
-    /// vanished. Other losses are counted, and need no explanation.
+    /// Adds a warning about packets whose time to live ended in a routing loop. Adds a failure if more packets vanished
+    /// than `expired_pkts`. Other losses are counted, and need no explanation.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {
@@ -84,7 +84,7 @@ impl Outcome {
     }
 }
 
-/// Writes the tables that are only known at the run's end.
+/// Writes the tables whose content is known only at the run's end.
 pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer], flows: &[FlowOutcome]) -> Result<()> {
     let mut link_rows = Rows::create(&context.header)?;
     links.iter().try_for_each(|link| link_rows.push(link))?;
@@ -93,8 +93,8 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let mut row = flow_end(flow, transfer, outcome);
-        // A further subflow of Multipath TCP ends with its connection. Connections of programs, which have numbers
-        // after the plan's flows, have no subflows.
+        // A further subflow of Multipath TCP ends with its connection. Connections of programs have no subflows. The
+        // numbers of these connections come after those of the plan's flows.
         let whole = context.setup.flows.get(flow).and_then(|of_plan| of_plan.subflow_of).unwrap_or(flow);
         if let Some(transfer) = transfers.iter().find(|t| t.flow == whole && t.is_mptcp()) {
             let complete_ns = transfer.complete_ns().filter(|_| context.setup.flows[whole].size_bytes.is_some());
@@ -124,8 +124,8 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
 }
 
 /// Writes `end.json`: all sums of packets, and whether they agree. A run whose sums disagree has failed. `programs`
-/// describes how user programs ended. A file with user programs also contains `clock`, because programs may have stored
-/// times of the guest's clock.
+/// describes how user programs ended. With user programs, the file also contains `clock`, because programs may have
+/// stored times of the guest's clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));

@@ -63,8 +63,8 @@ impl Queues {
         })
     }
 
-    /// Returns the size of the buffer into which /proc/leolink/links is read. If the content is longer, reading fails.
-    /// None means that the file does not exist.
+    /// Returns the size of the buffer into which /proc/leolink/links is read. If the file's content is longer than the
+    /// buffer, reading fails. None means that the file does not exist.
     pub fn links_bytes(&self) -> Option<usize> {
         self.leolink.as_ref().map(|_| self.buffer.len())
     }
@@ -233,8 +233,8 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// Fails if the records have another length than expected. An older leolink has shorter records, which this program
-/// would misread.
+/// Fails if the records do not have the expected length. An older leolink has shorter records, which this program would
+/// misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {
         return Ok(());

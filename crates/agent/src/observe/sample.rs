@@ -37,8 +37,8 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Returns whether an established transfer cannot send. This is the case if data wait, none are in flight, and one of
-/// two conditions holds. No data have been sent yet, or the window is 0.
+/// Returns whether an established transfer cannot send. This is the case if data wait, no data are in flight, and one
+/// of two conditions holds. Either no data have been sent yet, or the congestion window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
@@ -57,9 +57,9 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. The same system call
-/// sleeps and reads the state. Returns false if the call may have returned without sleeping. If false is returned, the
-/// caller must sleep itself.
+/// Sleeps until an instant of the monotonic clock. At this instant, `transfers` and all links are sampled. The same
+/// system call sleeps and reads the state. Returns false if the call may have returned without sleeping. In that case,
+/// the caller itself must sleep.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
@@ -78,8 +78,8 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// Returns the row of the table `sockets` for a sender's socket at one instant. The receiver's socket `r` adds its
-/// values to the row.
+/// Returns the row of the table `sockets` for a sender's socket at one instant. The values of the receiver's socket `r`
+/// are added to the row.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
@@ -212,8 +212,8 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
-                // a column of `IcmpMsg` appears only after a message of its type; it is skipped, because `Icmp`
-                // contains the sums
+                // `IcmpMsg` has a column for a type only after a message of this type. The group is skipped, because
+                // `Icmp` contains the sums
                 if group == "IcmpMsg" {
                     continue;
                 }
@@ -230,8 +230,8 @@ impl Counters {
 }
 
 /// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Counters of single ICMP types are skipped. The
-/// kernel lists such a counter only after a message of the type. Counters over all types, such as `Icmp6InMsgs`, are
-/// kept.
+/// kernel lists the counter of a type only after a message of this type. Counters over all types, such as
+/// `Icmp6InMsgs`, are kept.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
@@ -241,12 +241,12 @@ fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     }
 }
 
-/// The packets lost between links in the whole guest.
+/// The packets that were lost between links, in the whole guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBetweenLinks {
     /// The number of packets for which a router had no route (net/ipv4/route.c).
     pub no_route_pkts: u64,
-    /// The number of packets dropped by a full queue during address resolution (net/core/neighbour.c).
+    /// The number of packets that a full queue dropped during address resolution (net/core/neighbour.c).
     pub unresolved_pkts: u64,
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How receivers acknowledge segments. The module counts the segments per acknowledgement and the duplicate
-//! acknowledgements that reach the sender. It measures how long the first segment waits. This module has no side
-//! effects.
+//! acknowledgements that reach the sender. It measures how long the first of the answered segments waits. This module
+//! has no side effects.
 //!
 //! An acknowledgement answers all data segments that arrived since the previous acknowledgement, even if they are not
-//! in order. To decide when to acknowledge, a receiver counts segments in the same way (RFC 5681, 4.2), even if a hole
-//! stops the acknowledgement number.
+//! in order. A receiver counts segments in the same way to decide when to acknowledge (RFC 5681, 4.2). It does so even
+//! if a hole stops the acknowledgement number.
 
 use crate::packets::frame::Parsed;
 use crate::packets::truth::FLAG_ACK;
@@ -20,10 +20,11 @@ const FLAG_SYN_OR_RST: u8 = 2 | 4;
 /// The acknowledgements of one flow.
 #[derive(Debug, Default)]
 pub struct Acks {
-    /// The arrival time of the first segment that is not acknowledged yet, and the number of such segments.
+    /// The arrival time of the first segment that is not acknowledged yet, and the number of unacknowledged segments.
     waiting: Option<(i64, u32)>,
-    /// The number of acknowledgements, keyed by the number of segments that they answer and the waiting time of the
-    /// first segment. The waiting time is i64::MIN for an acknowledgement that answers no segment.
+    /// For each key, the number of acknowledgements. The key contains the number of segments that an acknowledgement
+    /// answers, and the waiting time of the first segment. The waiting time is i64::MIN for an acknowledgement that
+    /// answers no segment.
     sent: BTreeMap<(u32, i64), u64>,
     /// The sequence number after the last byte that the source has sent.
     sent_until: Option<u32>,

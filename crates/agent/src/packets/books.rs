@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The records of the packets of all flows, and the assignment of programs' packets to flows.
+//! The records of all flows' packets, and the assignment of programs' packets to flows.
 
 use crate::base::error::{Error, Result};
 use crate::packets::acks::Acks;
@@ -25,8 +25,8 @@ pub struct Books {
 }
 
 impl Books {
-    /// Adds a flow for a connection of the programs of flow `program`. `t_ns` is the run time at which the connection
-    /// was first seen.
+    /// Adds a flow for a connection. The connection belongs to the programs of the flow `program`. `t_ns` is the run
+    /// time at which the connection was first seen.
     pub fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
         let like = &self.flows[program];
         self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
@@ -44,7 +44,7 @@ pub struct Programs {
     /// The number of packets that belong to no connection although they were sent between the hosts of programs. These
     /// packets are neither TCP nor UDP, or are later fragments.
     pub unfollowed_pkts: u64,
-    /// The time at which the opening host got the answer to its first segment, by flow.
+    /// For each flow, the time at which the opening host got the answer to its first segment.
     pub connected_ns: BTreeMap<usize, i64>,
     /// The IPv4 address of each host in the setup.
     pub addresses: Vec<u32>,

@@ -40,15 +40,15 @@ const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
 /// later packets stay in memory.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// The time for which the run waits after the last packet. By then, the capture thread has received all frames and drop
-/// reports.
+/// The time for which the run waits after the last packet. After this time, the capture thread has received all frames
+/// and drop reports.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
 /// The counts that the thread needs at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
     /// The number of packets that are inside links when the run ends. None means that at least one link does not count
-    /// the packets inside.
+    /// the packets inside the link.
     pub held_pkts: Option<u64>,
     pub lost_between_links: LostBetweenLinks,
 }
@@ -154,7 +154,7 @@ pub struct Capture {
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
     /// The cause of loss that is recorded for packets that neither arrived nor were reported as dropped. `silent_pkts`
-    /// is their number.
+    /// is the number of these packets.
     silence: u8,
     silent_pkts: u64,
     failures: Vec<String>,
@@ -190,12 +190,12 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // The size belongs to the whole connection, and it is not known in advance how much of the data a subflow will
+        // The size is that of the whole connection. It is not known in advance how much of the data a subflow will
         // carry.
         let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
-        // The links report their losses. If no link reports the loss of a packet, the packet was lost between links.
-        // The packet had no route. If neighbours are resolved (ARP), it may also have been dropped from the queue of an
-        // unresolved neighbour.
+        // The links report their losses. If no link reports the loss of a packet, the packet was lost between links: it
+        // had no route. If neighbours are resolved (ARP), the queue of an unresolved neighbour may also have dropped
+        // the packet.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
@@ -356,7 +356,7 @@ impl Capture {
         }
     }
 
-    /// Returns the flow, direction and identity of a dropped packet. None means that its flow is unknown.
+    /// Returns the flow, direction and identity of a dropped packet. None means that the packet's flow is unknown.
     fn whose(&self, drop: &Dropped) -> Option<(usize, usize, Seen)> {
         let own = |p: &Parsed| p.flow < self.own_flows && self.books.flows[p.flow].kind == p.kind;
         if let Some(p) = drop.parsed.filter(own) {
@@ -400,8 +400,8 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Some packets without a report are still in links. The packets that were sent last are assumed to be the
-        // packets in links.
+        // Some packets without a report are still in links. The function assumes that the packets in links are those
+        // that were sent last.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the flow of a packet whose ports are not known in advance, because it belongs to a connection of a program.
-//! This module has no side effects.
+//! Finds the flow of a packet that belongs to a connection of a program. The ports of such a packet are not known in
+//! advance. This module has no side effects.
 //!
 //! The protocol (TCP or UDP), both addresses and both ports identify a connection. A TCP connection is also identified
 //! by its first sequence number. A SYN between the same ports with another sequence number begins a new connection (RFC
-//! 9293, 3.4.1). A connection becomes a flow at its first packet. The new flow is numbered after the setup's flows.
+//! 9293, 3.4.1). A connection becomes a flow at its first packet. The new flow's number is above the numbers of the
+//! setup's flows.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 /// connections, it fails, because the user probably made a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
-/// The hosts and ports of a flow of kind program.
+/// The hosts and ports of a program flow.
 #[derive(Debug)]
 struct Program {
     flow: usize,
@@ -28,7 +29,7 @@ struct Program {
 /// A connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
-    /// The flow of kind program to which the connection belongs.
+    /// The program flow to which the connection belongs.
     pub program: usize,
     pub is_tcp: bool,
     pub source_port: u16,
@@ -38,7 +39,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns whether `other` is another connection between the same hosts and ports.
+    /// Returns whether `self` and `other` have the same hosts, protocol and ports.
     pub fn has_ports_of(&self, other: &Self) -> bool {
         let ends = |c: &Self| (c.program, c.is_tcp, c.source_port, c.destination_port);
         ends(self) == ends(other)
@@ -83,7 +84,7 @@ impl Lived {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub flow: usize,
-    /// The direction. 0 means packets from the flow's source, and 1 means packets to it.
+    /// The direction. 0 means packets from the flow's source, and 1 means packets to the flow's source.
     pub direction: usize,
     /// Whether the packet is the first of its connection.
     pub is_new: bool,
@@ -103,7 +104,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Creates an empty list for the setup's flows of kind program.
+    /// Creates an empty list for the setup's program flows.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
@@ -133,8 +134,8 @@ impl Connections {
         &self.all
     }
 
-    /// Finds the connection of a packet that passes a host. A packet that opens a connection adds it. None means that
-    /// the packet is not between two hosts of a program flow.
+    /// Finds the connection of a packet that passes a host. If the packet opens a connection, the connection is added.
+    /// None means that the packet is not between two hosts of a program flow.
     pub fn pass(&mut self, host: usize, packet: &Foreign) -> Option<Place> {
         let (program, direction) = self.program_of(packet.tuple)?;
         let ends = packet.tuple.both_ways();
@@ -142,8 +143,8 @@ impl Connections {
         if let Some(&index) = self.latest.get(&(host, ends)).filter(|_| !opens) {
             return Some(self.place(index, direction, false));
         }
-        // At the host that opens it, a connection begins with a UDP packet or a SYN. At the other host, the first
-        // packet that is seen may be any packet.
+        // At the host that opens the connection, the first packet is a UDP packet or a SYN. At the other host, any
+        // packet may be the first that is seen.
         let first_number = if opens { packet.seen.seq } else { 0 };
         let elsewhere = self.latest.iter().filter(|((_, tuple), _)| *tuple == ends).map(|(_, &index)| index).max();
         let known = if opens { self.opened.get(&(ends, first_number)).copied() } else { elsewhere };

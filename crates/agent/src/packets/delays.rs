@@ -3,11 +3,10 @@
 //! the round trips. This module has no side effects.
 //!
 //! The round trip of a data packet is its own one-way delay plus the one-way delay of a return packet. The return
-//! packet is the first packet sent after the data packet's arrival that is not lost (see
+//! packet is the first packet that is sent after the data packet's arrival and is not lost (see
 //! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
-//! reported in send order, once it is known whether they arrived. When a return packet is reported, all data packets
-//! that arrived before it left have already been reported. Each data packet stays in a queue until its return packet is
-//! known.
+//! reported in send order, once it is known whether they arrived. All data packets that arrived before a return packet
+//! left are reported before this return packet. Each data packet stays in a queue until its return packet is known.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
@@ -17,15 +16,15 @@ use std::collections::VecDeque;
 /// The value of `quantity` for round trips. For one-way delays, `quantity` is the direction of the packets.
 pub const ROUND_TRIP: u8 = 2;
 
-/// The number of bins per octave, as a power of two. Each bin is at most 1/128 as wide as the delays in it.
+/// The number of bins per octave, as a power of two. The width of each bin is at most 1/128 of the delays in it.
 const OCTAVE_BITS: u32 = 7;
 /// The maximum width of a bin, 2^13 ns = 8.192 us.
 const WIDEST_BITS: u32 = 13;
 /// The number of bins allocated together, 4 KiB.
 const PAGE: usize = 1024;
 /// Each histogram and each queue reserves this many entries at the start. Unused entries cost no memory. Without this
-/// reserve, entries would be allocated behind large buffers, which could then not grow in place. Using four new pages
-/// for the first time takes 40 us, as long as counting 2,000 packets.
+/// reserve, entries would be allocated behind large buffers, which could then not grow in place. The first use of four
+/// new pages takes 40 us. In this time, 2,000 packets can be counted.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// The entry of `Histogram::numbers` for a missing page.
@@ -34,9 +33,9 @@ const NO_PAGE: u32 = u32::MAX;
 /// The number of packets in each bin. A bin is a range of delays.
 #[derive(Debug)]
 pub struct Histogram {
-    /// The index in `pages` of each page of bins.
+    /// For each page of bins, its index in `pages`.
     numbers: Vec<u32>,
-    /// The counters of the bins. A counter that overflows is detected, because the sum of all bins must equal the
+    /// The counters of the bins. An overflow of a counter is detected, because the sum of all bins must equal the
     /// number of arrivals.
     pages: Vec<[u32; PAGE]>,
 }
@@ -48,8 +47,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a packet with this delay. If the counter overflows, metrics/conservation.py detects it, because it
-    /// compares the sum of the counts with the arrivals.
+    /// Counts a packet with this delay. metrics/conservation.py detects an overflow of the counter, because it compares
+    /// the sum of the counts with the arrivals.
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);
@@ -121,8 +120,8 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// The round trips of a TCP flow. The opposite direction acknowledges its packets. None means that the flow is not
-    /// TCP.
+    /// The round trips of a TCP flow, whose packets are acknowledged in the opposite direction. None means that the
+    /// flow is not TCP.
     round_trips: Option<RoundTrips>,
 }
 

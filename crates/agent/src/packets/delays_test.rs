@@ -30,8 +30,8 @@ fn bins_follow_each_other_and_are_narrow() {
         assert!(upper - lower <= 10_000, "{lower} to {upper}");
     }
     assert_eq!(lower_ns(0), 0);
-    // a packet that nothing reports for one minute counts as lost. One-way delays are therefore at most one minute, and
-    // round trips at most two minutes
+    // a packet counts as lost if it is not reported for one minute. One-way delays are therefore at most one minute,
+    // and round trips at most two minutes
     assert_eq!(lower_ns(place(120_000_000_000)), 120_000_000_000 / 8192 * 8192);
 }
 
@@ -47,9 +47,9 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     let data = [packet(0, Some(1_000)), packet(10, None), packet(20, Some(1_010)), packet(30, Some(5_000))];
     data.iter().for_each(|p| delays.arrived(p));
     data.iter().for_each(|p| delays.enter(0, p));
-    // The first return packet leaves before any data packet arrives, and the second is lost. The third return packet
-    // leaves exactly when the first data packet arrives, and the fourth return packet overtakes the third. The fifth
-    // return packet leaves 1 ns before the last data packet arrives.
+    // The first return packet leaves before any data packet arrives, and the second return packet is lost. The third
+    // return packet leaves exactly when the first data packet arrives, and the fourth return packet overtakes the
+    // third. The fifth return packet leaves 1 ns before the last data packet arrives.
     delays.enter(1, &packet(999, Some(1_100)));
     delays.enter(1, &packet(1_000, None));
     delays.enter(1, &packet(1_000, Some(9_000)));
@@ -93,7 +93,7 @@ fn direction() -> impl Strategy<Value = Vec<Packet>> {
     })
 }
 
-/// Reports packets up to each instant as the capture does. It first reports the arrivals of data packets, then the
+/// Like the capture, reports packets up to each instant. It first reports the arrivals of data packets, then the
 /// settled packets of each direction.
 fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
     let mut delays = Delays::new(FlowKind::Tcp);

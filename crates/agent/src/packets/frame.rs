@@ -48,7 +48,7 @@ impl Frame<'_> {
 pub struct Parsed {
     pub kind: FlowKind,
     pub flow: usize,
-    /// The direction. 0 means from the flow's source, 1 to the source.
+    /// The direction. 0 means packets from the flow's source, and 1 means packets to the source.
     pub direction: usize,
     pub seen: Seen,
     /// The window field of the TCP header. 0 for other protocols.
@@ -168,8 +168,8 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Returns whether a packet is an ICMP error. A kernel sends one for an undeliverable packet, such as a datagram to an
-/// ended program.
+/// Returns whether a packet is an ICMP error. A kernel sends an ICMP error if it cannot deliver a packet, such as a
+/// datagram to an ended program.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
@@ -185,8 +185,8 @@ fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Parses a packet. `ip` is the packet from its IP header on, of which the first 40 bytes are needed. If the packet is
-/// IPv6, `ip` is its short form. None means that the packet is not part of any flow of the agent.
+/// Parses a packet. `ip` is the packet from its IP header on. Its first 40 bytes are needed. If the packet is IPv6,
+/// `ip` is its short form. None means that the packet is not part of any flow of the agent.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;

@@ -60,7 +60,8 @@ struct Account {
     kind: FlowKind,
     bin: Option<Bin>,
     totals: Totals,
-    /// The paths of this direction's packets in order of time. `path` counts the paths that have been valid so far.
+    /// The paths that packets of this direction take, in order of time. `path` counts the paths that have been valid so
+    /// far.
     paths: Vec<(i64, Option<u32>)>,
     path: usize,
     window: usize,
@@ -172,8 +173,8 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        // Only pings and the agent's own datagrams have echoes, because a program's datagram does not answer one
-        // particular datagram.
+        // A program's datagram does not answer one particular datagram. Only pings and the agent's own datagrams
+        // therefore have echoes.
         if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }

@@ -25,7 +25,7 @@ impl PcapNg {
         self.0.relieve()
     }
 
-    /// Writes buffered data. Callers must flush before they drop the file, because dropping it writes nothing.
+    /// Writes buffered data. Callers must flush before they drop the file, because dropping the file writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }

@@ -2,10 +2,10 @@
 //! Measures how each flow's first transmissions are reordered (RFC 4737, RFC 5236): in the run, in windows of send
 //! time, and around path changes.
 //!
-//! The run is a scope, and so is each window and each route change. The packets of a scope form a separate sequence,
+//! The scopes are the run, each window, and each route change. The packets of a scope form a separate sequence,
 //! numbered from 0 in send order. Each scope has a meter, which measures arrivals as they happen. Packets are not
-//! stored. A scope is complete when a packet that was sent after the scope is settled. Packets are settled in send
-//! order, so all packets of the scope are settled before.
+//! stored. A scope is complete when a packet that was sent later is settled. Packets are settled in send order, so all
+//! packets of the scope are then already settled.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -99,9 +99,9 @@ impl Sequence {
         self.whole.sent_pkts += 1;
         if let Some(width_ns) = self.window_ns {
             if self.windows.back().is_none_or(|w| w.to_ns <= t_ns) {
-                // Routes change at multiples of their interval, which may be multiples of the window's width. A packet
-                // that is overtaken across a window border is late in neither window, so borders are shifted by half a
-                // window.
+                // Routes change at multiples of their interval. These instants may be multiples of the window's width.
+                // A packet is late in no window if the packet that overtakes it is in another window. Window borders
+                // are therefore shifted by half a window.
                 let half_ns = width_ns / 2;
                 let number = (t_ns + half_ns).div_euclid(width_ns);
                 let from_ns = number * width_ns - half_ns;
@@ -153,8 +153,7 @@ impl Reordering {
         })
     }
 
-    /// Begins to measure a new flow. It is a connection between the same hosts as the flow `like`, and has the same
-    /// settings.
+    /// Begins to measure a new flow. The new flow is a connection with the hosts and the settings of the flow `like`.
     pub fn open(&mut self, like: usize) {
         let Sequence { settings, window_ns, changes_ns, .. } = &self.flows[like];
         let sequence = Sequence::empty(*settings, *window_ns, changes_ns.clone());
@@ -241,7 +240,7 @@ impl Reordering {
     }
 }
 
-/// Returns each route change of a flow's data packets, as its number in the timeline and its time.
+/// For each route change of a flow's data packets, returns its number in the timeline and its time.
 fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
     events

@@ -49,8 +49,8 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// A packet of the test. The sending time is twice its number. Its arrival or its loss becomes known at the odd time
-/// `at`.
+/// A packet of the test. The sending time is twice its number. Its arrival or its loss becomes known at the time `at`,
+/// which is odd.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,

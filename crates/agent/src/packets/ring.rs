@@ -35,7 +35,7 @@ pub struct Ring {
     next: usize,
 }
 
-// SAFETY: only the ring uses the mapping, and the ring's end removes it.
+// SAFETY: only the ring uses the mapping.
 unsafe impl Send for Ring {}
 
 impl Ring {
@@ -83,7 +83,7 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
-            // A child process that starts a program must not inherit the mapping. If the child had a copy and unmapped
+            // A child process that starts a program must not inherit the mapping. If the child inherited and unmapped
             // it, User Mode Linux would treat the ring's pages as anonymous memory ("Bad page map", mm/memory.c).
             check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
@@ -132,7 +132,7 @@ impl Ring {
         }
     }
 
-    /// Returns the number of frames dropped since the last call because the ring was full.
+    /// Returns how many frames were dropped since the last call because the ring was full.
     pub fn dropped(&self) -> Result<u32> {
         let mut statistics = [0u32; 3];
         let mut size = size_of_val(&statistics) as u32;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The packets of Multipath TCP subflows. The kernel chooses the source port of a further subflow, so the addresses and
-//! the destination port identify a packet's flow.
+//! The packets of Multipath TCP subflows. The kernel chooses the source port of an additional subflow. Therefore, the
+//! addresses and the destination port identify a packet's flow.
 
 use crate::packets::frame::{self, Foreign, Parsed, DESTINATION_PORT};
 use leowarp_timeline::setup::{FlowKind, Setup};
 use std::collections::BTreeMap;
 
-/// The flow numbers by source address, destination address and destination port. Empty means that no flow uses
+/// The flow numbers by source address, destination address and destination port. The map is empty if no flow uses
 /// Multipath TCP.
 pub struct Subflows(BTreeMap<(u32, u32, u16), usize>);
 

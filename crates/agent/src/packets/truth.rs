@@ -8,8 +8,8 @@
 //!
 //! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in the
 //! order in which they were sent. A packet therefore waits until all earlier packets are settled. Therefore, only the
-//! oldest unsettled packet and all later packets are in memory. When a retransmission is passed on, all earlier copies
-//! of its bytes are settled. These copies decide whether the retransmission is spurious.
+//! oldest unsettled packet and all later packets are in memory. Before a retransmission is passed on, all earlier
+//! copies of its bytes are settled. These copies decide whether the retransmission is spurious.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
@@ -50,21 +50,23 @@ pub const CAUSE_UNKNOWN: u8 = 5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet {
     pub sent_ns: i64,
-    /// The arrival time. None means lost, or in flight at the end.
+    /// The arrival time. None means that the packet was lost, or was in flight at the end.
     pub received_ns: Option<i64>,
     pub loss: Option<Loss>,
     /// For TCP, the stream offset of the packet's first byte. Otherwise, the packet number.
     pub seq: i64,
-    /// The number of bytes of the opposite direction that the packet acknowledges.
+    /// How many bytes of the opposite direction the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
-    /// The packet's index among the first transmissions, from 0. None means a retransmission, or no payload.
+    /// The packet's index among the first transmissions, from 0. None means that the packet is a retransmission, or has
+    /// no payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
     /// Whether all bytes of a retransmission also arrived in earlier packets.
     pub is_spurious: Option<bool>,
-    /// The reordering extent of the packet, measured over all packets of this direction. Retransmissions and segments
-    /// without payload are part of this sequence, and may overtake the packet. None means not late.
+    /// The reordering extent of the packet, measured over all packets of this direction. These packets include
+    /// retransmissions and segments without payload, which may also overtake the packet. None means that the packet was
+    /// not late.
     pub extent_pkts: Option<u32>,
 }
 
@@ -79,7 +81,7 @@ pub struct Entry {
     /// `seq` and `ack` are the same as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// The first of several fields with values as on the wire. The last of them is `flags`.
+    /// The fields from `wire_seq` to `flags` have the values of the packet on the wire.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
@@ -88,11 +90,12 @@ pub struct Entry {
     is_retransmission: bool,
     /// The cause of the loss. 0 means not lost.
     loss_cause: u8,
-    /// The link direction on which the packet was lost. In this field and the next three, [`NONE`] means no value.
+    /// The link direction on which the packet was lost. In this field and the next three fields, [`NONE`] means no
+    /// value.
     loss_direction: u32,
     place: u32,
     extent_pkts: u32,
-    /// The previous packet with the same place in [`LastWithId`].
+    /// The previous packet with the same entry in [`LastWithId`].
     same_place_before: u32,
 }
 
@@ -154,17 +157,17 @@ pub struct Stream {
     entries: VecDeque<Entry>,
     /// The packet number of the first entry.
     first: u32,
-    /// For each IP identification, the last packet that was sent with it.
+    /// For each IP identification, the last packet that was sent with this identification.
     last_with_id: LastWithId,
-    /// The wire value and the offset of the furthest packet. The next number is unwrapped relative to them.
+    /// The wire value and the offset of the furthest packet. The next number is unwrapped relative to this pair.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
     /// The end of the data sent so far.
     sent_until: i64,
     first_transmissions: u32,
     arrivals: u64,
-    /// The in-order arrivals. Each entry describes a run of them: the first arrival, its packet number, and the length
-    /// of the run.
+    /// The in-order arrivals. They are stored as runs. Each entry contains the first arrival of a run, this arrival's
+    /// packet number, and the length of the run.
     in_order: VecDeque<(u64, u32, u32)>,
     /// The bytes that arrived in settled packets.
     settled_bytes: Ranges,
@@ -180,11 +183,12 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// The low bits of an IP identification are the index. The value is the last packet number with these bits. The number
-/// of entries is a power of two. An entry has 4 bytes. There are at least as many entries as packets in flight. A
-/// connection increments its IP identification with each packet, so packets in flight seldom share an entry. A table
-/// with an entry for each possible identification would take 256 KiB per stream. The first use of each page of this
-/// memory would take 40 us. Such a large table would also displace the guest's data from the processor's cache.
+/// For the low bits of each IP identification, the number of the last packet with these bits. The low bits are the
+/// index. The number of entries is a power of two. An entry has 4 bytes. There are at least as many entries as packets
+/// in flight. A connection increments its IP identification with each packet, so packets in flight seldom share an
+/// entry. A table with an entry for each possible identification would take 256 KiB per stream. The first use of each
+/// page of this memory would take 40 us. Such a large table would also displace the guest's data from the processor's
+/// cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -216,7 +220,7 @@ impl LastWithId {
         packets >= self.0.len() && self.0.len() < Self::MOST
     }
 
-    /// Replaces the table with an empty one of twice the size.
+    /// Replaces the table with an empty table of twice the size.
     fn double(&mut self) {
         let places = 2 * self.0.len();
         self.0.clear();
@@ -249,8 +253,8 @@ impl Stream {
         }
     }
 
-    /// Records that a packet left its host. Returns the packet's number among the flow direction's first transmissions,
-    /// or None for other packets.
+    /// Records that a packet left its host. If the packet is a first transmission, returns its number among the first
+    /// transmissions of this direction. Otherwise, returns None.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();
@@ -310,7 +314,7 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
-                // A datagram is matched only once, so its bytes can be added; datagrams may have different lengths.
+                // Datagrams may have different lengths. Each datagram is matched only once, so its bytes can be added.
                 Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
             if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
@@ -324,8 +328,8 @@ impl Stream {
         Some(packet)
     }
 
-    /// Records that a link dropped a packet. Returns the packet's offset or number. None means that no such packet was
-    /// sent.
+    /// Records that a link dropped a packet. Returns the packet's offset or number. None means that no sent packet
+    /// matches `seen`.
     #[must_use]
     pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
         let number = self.find(seen)?;
@@ -346,8 +350,8 @@ impl Stream {
             }
             self.settle_first(&mut each);
         }
-        // All unsettled packets have the number `first` or a higher one. Runs of in-order packets that end below
-        // `first` no longer affect any extent.
+        // All unsettled packets have the number `first` or a higher one. A run of in-order packets that ends below
+        // `first` no longer affects any extent.
         while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
             self.in_order.pop_front();
         }
@@ -392,7 +396,7 @@ impl Stream {
         each(&packet);
     }
 
-    /// Doubles the table `last_with_id`, and enters all packets in memory, in send order.
+    /// Doubles the table `last_with_id`, and adds all packets that are in memory, in send order.
     fn make_places(&mut self) {
         self.last_with_id.double();
         for (entry, number) in self.entries.iter_mut().zip(self.first..) {
@@ -460,8 +464,8 @@ impl Stream {
     }
 }
 
-/// Converts `value`, which has only `bits` bits, to an offset. The result is the possible offset that is nearest to the
-/// reference (value, offset).
+/// Converts `value`, which has only `bits` bits, to an offset. The reference is a pair (value, offset). The result is
+/// the possible offset that is nearest to the offset of the reference.
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

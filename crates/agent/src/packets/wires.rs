@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The packets on the wires of hosts. Taps in the guest kernel usually deliver the packets. Packet sockets are used if
-//! the kernel has no taps (`--kernel`), or if they are requested.
+//! the kernel has no taps (`--kernel`), or if packet sockets are requested.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -9,7 +9,7 @@ use crate::packets::ring::{Ring, RETIRE_MS};
 use crate::packets::taps::Taps;
 use leowarp_timeline::setup::Capture;
 
-/// The longest time after which a packet socket delivers a packet.
+/// The maximum time until a packet socket delivers a packet.
 pub const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 
 /// A wire to capture.
@@ -49,15 +49,15 @@ impl Wires {
     }
 
     /// Returns whether taps are used. With taps, all wires are read up to the same time. With taps, poll(2) also
-    /// reports POLLPRI if there are drops of links that were not read yet.
+    /// reports POLLPRI if some drops of links have not been read yet.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 
     /// Processes the packets that the kernel has delivered. With packet sockets, one call processes all delivered
-    /// packets. With taps, one call processes one chunk of packets. If `is_end` is true, it processes all packets.
-    /// `each` receives the wire's number and a frame. The frames of a wire come in order of time. Returns whether more
-    /// packets may be available.
+    /// packets. With taps, one call processes one chunk of packets. If `is_end` is true, a last chunk that is not full
+    /// is also processed. `each` receives the wire's number and a frame. The frames of a wire come in order of time.
+    /// Returns whether more packets may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),
@@ -68,8 +68,8 @@ impl Wires {
         }
     }
 
-    /// Returns the number of a wire's frames dropped because the packet socket's ring was full. Taps are not counted,
-    /// because `drain` fails if a tap drops a frame.
+    /// Returns how many frames of a wire were dropped because the packet socket's ring was full. Drops by taps are not
+    /// counted, because `drain` fails if a tap drops a frame.
     pub fn missed_pkts(&self, number: usize) -> Result<u32> {
         match self {
             Self::Taps(_) => Ok(0),

@@ -38,7 +38,7 @@ pub fn raw(number: u32) -> Result<File> {
 
 /// A console through which the host can stop the whole guest and its clock.
 ///
-/// When the guest writes to a console, its kernel returns only after the host's file has taken everything
+/// When the guest writes to a console, the guest's kernel returns only after the host's file has taken all bytes
 /// (arch/um/drivers/chan_kern.c, `need_output_blocking`). If a message does not fit into the pipe, the guest stops
 /// until the host has read the message.
 pub struct Gate {
@@ -51,8 +51,8 @@ impl Gate {
         Self { console }
     }
 
-    /// Writes the message, and returns when the host has read it. Its first line is the run time `t_ns`. The host reads
-    /// this line before it decides how long to stop the guest.
+    /// Writes the message, and returns when the host has read it. The message's first line is the run time `t_ns`. The
+    /// host reads this line before it decides how long to stop the guest.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

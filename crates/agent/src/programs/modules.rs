@@ -38,12 +38,14 @@ pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the names that the loaded modules have registered, as text for the start of a hint. Empty means none.
+/// Returns the names that the loaded modules have registered, as text for the start of a hint. The text is empty if
+/// there are no such names.
 pub fn offers() -> &'static str {
     OFFERS.get().map_or("", String::as_str)
 }
 
-/// Writes the run's time 0 on the monotonic clock to every module with the parameter `origin_ns`.
+/// Writes the run's time 0 to the parameter `origin_ns` of every module that has it. The time is on the monotonic
+/// clock.
 pub fn set_origin(origin_ns: i64) -> Result<()> {
     for module in entries(Path::new("/sys/module"))? {
         if parameters(&module).join(ORIGIN).exists() {
@@ -53,7 +55,7 @@ pub fn set_origin(origin_ns: i64) -> Result<()> {
     Ok(())
 }
 
-/// Returns the directory of a module's parameters. The directory has the module's name with _ for each -.
+/// Returns the directory of a module's parameters. The directory has the module's name, but each - is replaced by _.
 fn parameters(module: &str) -> PathBuf {
     Path::new("/sys/module").join(module.replace('-', "_")).join("parameters")
 }

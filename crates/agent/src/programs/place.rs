@@ -82,8 +82,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// Returns the text of /etc/hosts. Each host of the setup is in the text with its name in the scenario, and with this
-/// name in lower case. Routers with an address are also in the text.
+/// Returns the text of /etc/hosts. The text contains each host of the setup with its scenario name, and with this name
+/// in lower case. Routers with an address are also in the text.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });
@@ -97,7 +97,8 @@ fn names(setup: &Setup) -> String {
     text
 }
 
-/// Enters the namespace, the root and the directory of the program, and drops rights. Runs between fork and exec.
+/// Enters the namespace, the root and the directory of the program, and drops rights. This function runs between fork
+/// and exec.
 fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) -> std::io::Result<()> {
     let ok = |result: libc::c_long| if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) };
     #[repr(C)]
@@ -116,7 +117,7 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
     const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040_0000;
     const LAST_CAPABILITY: u64 = 63;
-    // SAFETY: these are plain system calls on values that outlive them.
+    // SAFETY: these are plain system calls, and their arguments outlive the calls.
     unsafe {
         ok(libc::setsid().into())?;
         ok(libc::setns(namespace, libc::CLONE_NEWNET).into())?;

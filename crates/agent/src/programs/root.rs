@@ -5,7 +5,7 @@
 //! access against the rights of the guest's user. The agent mounts the file systems before the program starts. The
 //! program lacks CAP_SYS_ADMIN, so it cannot change the mounted file systems. /proc is mounted read-only, so /proc/sys
 //! is not writable for the program. With write access, a program could set `core_pattern`. The kernel would then start
-//! the named program outside the program's root directory.
+//! the program named there, outside the user program's root directory.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp shell`: an interactive program at a host of the network. The program uses a console of the guest that is
-//! connected to the user's terminal. If the user has no terminal, standard output and standard error of the program are
-//! copied to two consoles. When the program ends, the guest ends. The run records nothing.
+//! `leowarp shell` runs an interactive program at a host of the network. The program uses a console of the guest. This
+//! console is connected to the user's terminal. If the user has no terminal, standard output and standard error of the
+//! program are copied to two consoles. When the program ends, the guest ends. The run records nothing.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -27,7 +27,7 @@ const CONSOLE: u32 = 1;
 const CONTROL: u32 = 2;
 const STANDARD_ERROR: u32 = 3;
 const PIECE_BYTES: usize = 64 * 1024;
-/// The offset of exit codes for signals. A shell adds 128 to the number of the signal that ended a program.
+/// If a signal ends a program, a shell's exit code is 128 plus the number of the signal.
 const BY_SIGNAL: i32 = 128;
 
 /// An interactive program and its environment.
@@ -64,7 +64,7 @@ impl Shell {
         .map(|_| ())
     }
 
-    /// Ends a program that still runs when the run ends, and returns an error.
+    /// If the program has not ended when the run ends, ends the program and returns an error.
     pub fn end_with_run(&self, clock: Clock) -> Result<()> {
         if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
             // SAFETY: this is a plain system call.
@@ -88,8 +88,8 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // The terminal's name in this path is its name inside the program's root. The program can therefore find out
-        // the name of its terminal (ttyname(3)).
+        // This path ends with the terminal's name inside the program's root. The program can therefore find out the
+        // name of its terminal (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
         let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));
@@ -136,7 +136,7 @@ fn end_of(child: &mut Child) -> Result<ExitStatus> {
     child.wait().map_err(|e| kernel("wait for the shell", e))
 }
 
-/// Gives the terminal the size of the user's terminal, whenever this size changes. Also stops virtual time while a
+/// Whenever the size of the user's terminal changes, gives `terminal` the same size. Also stops virtual time while a
 /// program waits for the user.
 fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     let again = || terminal.try_clone().map_err(|e| kernel("open the terminal once more", e));

@@ -4,12 +4,13 @@
 //! During a pause, the guest waits at a [`Gate`]. The host opens the gate when the user has typed something.
 //!
 //! A program waits for the user if the terminal's foreground process group meets three conditions. All its processes
-//! sleep, at least one waits for terminal input, and none has a socket. A process with a socket is excluded, because
-//! packets arrive only while virtual time advances. Virtual time advances for `ping`, `sleep` and `curl`, and pauses at
-//! a shell's prompt, in `less`, and in an interpreter. The agent detects a wait for terminal input by rewriting the
-//! unchanged terminal settings. Writing them wakes all processes that wait for terminal input (`n_tty_set_termios` in
-//! drivers/tty/n_tty.c). A woken process goes back to sleep, which counts as a voluntary context switch.
-//! /proc/PID/wchan would be simpler, but has a wrong address from the stack on this architecture.
+//! sleep, at least one of them waits for terminal input, and none of them has a socket. A process with a socket is
+//! excluded, because packets arrive only while virtual time advances. Virtual time advances for `ping`, `sleep` and
+//! `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. The agent detects a wait for terminal
+//! input by rewriting the unchanged terminal settings. Writing the settings wakes all processes that wait for terminal
+//! input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken process goes back to sleep, which counts as a voluntary
+//! context switch. /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the
+//! stack.
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -21,10 +22,10 @@ use std::os::fd::AsRawFd;
 /// when no task can run.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// All processes of the group are checked only at every `WHOLE_LOOKS`-th check. The other checks look only at the
-/// group's first process, which usually waits for the user.
+/// One in `WHOLE_LOOKS` checks looks at all processes of the group. The other checks look only at the group's first
+/// process, which usually waits for the user.
 const WHOLE_LOOKS: u64 = 16;
-/// Stops the guest at `gate` each time a program of the session `leader` waits for input of the user at `terminal`.
+/// Stops the guest at `gate` each time a program of the session `leader` waits for the user's input at `terminal`.
 /// Returns when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
     // No other process may run between reading and writing the terminal's settings, so this thread gets a higher

@@ -38,7 +38,7 @@ impl Input {
         Ok(Self { setup, events, tables })
     }
 
-    /// Returns the number of events up to the run's first instant, inclusive.
+    /// Returns the number of events at or before the run's first instant.
     pub fn events_of_start(&self) -> usize {
         self.events.iter().take_while(|e| e.t_ns <= 0).count()
     }

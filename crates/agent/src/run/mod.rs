@@ -43,8 +43,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;
 
-    // After its start, the clock must have the same values in every run of a plan. Each reading of the clock, and each
-    // sleep, changes the clock's value.
+    // After its start, the clock must have the same values in every run of a plan. Reading the clock changes its value,
+    // and sleeping changes it too.
     let clock = Clock::begin();
     say::line(&json!({ "start_ns": clock.start_ns }));
     network.begin(clock.start_ns)?;
@@ -79,7 +79,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
-    // By this time, every packet that was sent has arrived or is in a link, and the capture will still see the
+    // By this time, every packet that was sent has arrived or is in a link. The capture will still record the later
     // arrivals.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
@@ -97,7 +97,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
     if outcome.vanished_pkts > 0 {
-        // Packets whose time to live ended are counted last, because the count must query every router.
+        // To count the packets whose time to live ended, the agent must query every router. These packets are therefore
+        // counted last, and only if packets vanished.
         outcome.explain_vanished(player.expired_pkts()?);
     }
     player.finish(&mut outcome.connections)?;
@@ -106,15 +107,15 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     outcome::write_end(end_ns, clock, &links, outcome, programs)
 }
 
-/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. A namespace other
-/// than the first needs this for its default congestion control (net/ipv4/tcp_cong.c,
+/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. Every namespace
+/// except the first needs this permission for its default congestion control (net/ipv4/tcp_cong.c,
 /// `tcp_set_default_congestion_control`).
 fn allow_congestion_controls() -> Result<()> {
     let available = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &available)
 }
 
-/// Limits the packets on the wires of hosts to the MTU, as on links.
+/// On the wires of hosts, limits the size of packets to the MTU, as on links.
 fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
@@ -130,7 +131,7 @@ fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> 
     Ok(())
 }
 
-/// Returns the number of packets inside links. None means that at least one link is a netem, which does not count
+/// Returns the number of packets inside links. None means that at least one link uses netem, which does not count
 /// packets in flight separately.
 fn held_pkts(setup: &Setup, links: &[LinkTotal]) -> Option<u64> {
     let all_count = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));

@@ -52,7 +52,7 @@ pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// Whether the last sample of each transfer, after its end, was taken.
+    /// For each transfer, whether its last sample was taken. The last sample is taken after the transfer's end.
     looked_last: Vec<bool>,
     /// The flows whose end the run waits for, each with its end time or None.
     awaited: Vec<(usize, Option<i64>)>,
@@ -66,7 +66,7 @@ pub struct Player<'a> {
     subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// The reader of the links' drop reports, and the table into which it writes. With packet truth, this is None,
+    /// The reader of the links' drop reports, and the table into which it writes. With packet truth, the value is None,
     /// because the capture thread writes the table `drops`.
     drops: Option<(Drops, Rows<Drop>)>,
 }
@@ -293,7 +293,7 @@ impl<'a> Player<'a> {
             }
             Due::FalseNotice(place) => {
                 self.network.tell_falsely(place)?;
-                // None: this task cannot end a flow, so the ends of flows need not be checked
+                // this task cannot end a flow, so its result is None, and the ends of flows are not checked
                 return Ok(None);
             }
             Due::NoticesAhead(from) => {
@@ -372,7 +372,7 @@ impl<'a> Player<'a> {
         self.sample_transfers(t_ns, 0..self.flows.transfers.len())
     }
 
-    /// Fails if a congestion control, such as a user's module, has stopped its flow for good.
+    /// Fails if a congestion control, such as a user's module, has stopped its flow permanently.
     fn demand_sending(&self, i: usize) -> Result<()> {
         let transfer = &self.flows.transfers[i];
         if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
@@ -410,7 +410,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Records the first end of a flow for which the run waits.
+/// If the run waits for the end of `flow`, records the first end of this flow.
 fn note_end(awaited: &mut [(usize, Option<i64>)], flow: usize, t_ns: i64) {
     if let Some((_, end_ns)) = awaited.iter_mut().find(|(i, _)| *i == flow) {
         end_ns.get_or_insert(t_ns);

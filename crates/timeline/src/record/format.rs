@@ -57,9 +57,9 @@ pub trait Record {
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// Returns the header of a file of `table`. It has the magic bytes, the length of a JSON text, and the text. Padding
-/// after the text makes the records begin at a multiple of 8 bytes. `extra` contains further information for readers,
-/// such as the `names` of counters.
+/// Returns the header of a file of `table`. The header has the magic bytes, the length of a JSON text, and this text.
+/// Padding after the text makes the records begin at a multiple of 8 bytes. `extra` contains further information for
+/// readers, such as the `names` of counters.
 pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
     let mut json = serde_json::Map::new();
     json.insert("table".into(), table.table.into());

@@ -84,8 +84,8 @@ impl Setup {
         }
         let mixed = self.hosts.iter().position(|host| host.address.is_ipv4());
         rule(mixed.is_none(), "hosts", "of IPv4 and of IPv6", "all must have addresses of one family")?;
-        // IPv6 is refused with source routing (path tags are TOS values of IPv4 routes), and with cures, resolved
-        // neighbours and live connections, which understand only IPv4 headers
+        // IPv6 is refused with source routing, because path tags are TOS values of IPv4 routes. It is also refused with
+        // cures, resolved neighbours and live connections, because these understand only IPv4 headers
         for (what, is_given) in [
             ("source_routing", self.source_routing),
             ("cures", self.cures.any()),

@@ -14,10 +14,11 @@ pub struct Cures {
     /// A marker that is sent after the last packet on the old path. Packets on the new path wait for this marker. None
     /// means no marker.
     pub end_marker: Option<EndMarker>,
-    /// The time after a route change for which packets are sent on both links, old and new. None means that packets are
-    /// sent only on the new link.
+    /// The time after a route change for which packets are sent on the old link and on the new link. None means that
+    /// packets are sent only on the new link.
     pub duplicate_ns: Option<u64>,
-    /// How stations number the packets that they send, and reorder received packets. None means that they do neither.
+    /// How stations number the packets that they send, and restore the order of received packets. None means that they
+    /// do neither.
     pub resequence: Option<Resequence>,
     /// How nodes notify hosts of route changes. None means that nodes send no notices.
     pub notify: Option<Notify>,
@@ -110,7 +111,7 @@ pub enum HoldFull {
 }
 
 impl Cures {
-    /// Returns whether a cure is active that nodes apply at route changes.
+    /// Returns whether nodes apply at least one cure at route changes.
     pub fn at_switches(&self) -> bool {
         self.move_queue.is_some()
             || self.hold.is_some()
@@ -120,8 +121,8 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// Returns how long a packet of a new path waits at the station at most, with [`Ordering::Advanced`]. None means
-    /// that packets never wait, or that all packets wait (`Basic`).
+    /// With [`Ordering::Advanced`], returns the maximum time for which a packet of a new path waits at the station.
+    /// None means that packets never wait, or that all packets wait (`Basic`).
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }

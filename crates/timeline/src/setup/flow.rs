@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// If a flood has no interval, it waits for an answer for this time before its next request.
+/// If a flood has no interval, it sends its next request after this time without an answer.
 pub const FLOOD_SILENCE_NS: i64 = 1_000_000_000;
 
 /// A flow.
@@ -22,8 +22,8 @@ pub struct Flow {
     /// Whether the connection uses Multipath TCP (RFC 8684). Only for tcp.
     #[serde(default)]
     pub is_mptcp: bool,
-    /// The index of the flow whose Multipath TCP connection contains this flow. Only for a further tcp subflow, which
-    /// the kernel opens.
+    /// The index of the flow whose Multipath TCP connection contains this flow. Only for an additional tcp subflow,
+    /// which the kernel opens.
     #[serde(default)]
     pub subflow_of: Option<usize>,
     /// The time at which the flow connects or sends its first packet.
@@ -32,18 +32,18 @@ pub struct Flow {
     pub stop_ns: i64,
     /// The number of bytes to transfer. Only for tcp. None means unlimited.
     pub size_bytes: Option<u64>,
-    /// For tcp, the rate at which the application writes payload. None means no limit. For udp, the rate of the frames,
-    /// each of which is an IP packet and 14 bytes.
+    /// For tcp, the rate at which the application writes payload. None means no limit. For udp, the rate of the frames.
+    /// A frame is an IP packet plus 14 bytes.
     pub rate_bps: Option<u64>,
-    /// The interval between packets. Only for ping. None means that `packets_per_s` is set. For a flood, None means
-    /// that it waits [`FLOOD_SILENCE_NS`].
+    /// The interval between packets. Only for ping. None means that `packets_per_s` is set. A flood without an interval
+    /// waits [`FLOOD_SILENCE_NS`].
     pub interval_ns: Option<i64>,
     /// The payload per packet. Only for ping and udp.
     pub payload_bytes: Option<u32>,
     /// The number of packets. Only for ping and udp. None means that packets are sent until `stop_ns`.
     pub packets: Option<u64>,
-    /// The packets per second, instead of `interval_ns` and `rate_bps`. Only for ping and udp. Packet k is sent at
-    /// start + floor(k 1e9 / packets_per_s).
+    /// The number of packets per second. It is used instead of `interval_ns` and `rate_bps`. Only for ping and udp.
+    /// Packet k is sent at start + floor(k 1e9 / packets_per_s).
     pub packets_per_s: Option<f64>,
     /// Whether the destination answers pings. If false, the guest sets `net.ipv4.icmp_echo_ignore_all` at the
     /// destination.
@@ -69,7 +69,7 @@ pub struct Program {
     pub client_at: usize,
     /// The time at which the client starts. The server starts at the flow's start.
     pub client_start_ns: i64,
-    /// The port that identifies the flow's connections. One end of each connection uses it.
+    /// The port that identifies the flow's connections. One end of each connection uses this port.
     pub port: u16,
     /// All environment variables of the programs.
     pub environment: BTreeMap<String, String>,
@@ -77,7 +77,7 @@ pub struct Program {
     pub directory: Option<String>,
     /// The root directory of the programs on the user's machine, as a path of the guest's hostfs.
     pub root: String,
-    /// The largest size of a program's files, and of each of its outputs.
+    /// The maximum size of a program's files. Each output of a program has the same maximum size.
     pub storage_bytes: u64,
     /// The exit code that the client must have. None means that the client must still run when the flow stops.
     pub expect_exit: Option<i32>,
@@ -93,7 +93,7 @@ pub enum FlowKind {
     Ping,
     /// A one-way stream at a constant rate.
     Udp,
-    /// A set of user programs. Each connection of the programs counts as a flow of its own, and packets belong to these
-    /// flows.
+    /// A set of user programs. Each connection of the programs counts as a separate flow. The programs' packets belong
+    /// to these flows.
     Program,
 }

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-/// The two hosts between which connections of programs on the user's machine run, in real time. A run in real time
-/// records nothing.
+/// The two hosts that carry the connections of programs on the user's machine. The run is in real time, and records
+/// nothing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
@@ -16,6 +16,6 @@ pub struct Live {
     pub congestion_control: Option<String>,
     /// The interval of virtual time after which the guest waits for real time.
     pub step_ns: i64,
-    /// Between the user's machine and one end of a connection, at most this many bytes are buffered per direction.
+    /// The maximum number of bytes buffered between the user's machine and one end of a connection, per direction.
     pub window_bytes: u32,
 }

@@ -65,7 +65,7 @@ pub struct Setup {
     /// The kernel modules with their parameters. A module is loaded from a file, or is built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// The actions of nodes when one of their routes changes, besides using the new route.
+    /// What nodes do when one of their routes changes, in addition to using the new route.
     #[serde(default)]
     pub cures: Cures,
     /// The settings of recording.
@@ -84,21 +84,20 @@ pub struct Setup {
 pub enum Ends {
     /// The run ends at `duration_ns`.
     Duration,
-    /// The run ends `linger_ns` after the last flow with a size or a number of packets, but at `duration_ns` at the
-    /// latest.
+    /// The run ends `linger_ns` after the end of the last flow with a size or a number of packets. It ends at
+    /// `duration_ns` at the latest.
     Flows,
 }
 
 /// The distribution of a random delay. In netem, a delay is mean + jitter x value / [`JITTER_SCALE`] (`tabledist` in
 /// `net/sched/sch_netem.c`). All values of the table have the same probability. The values have mean 0 and standard
-/// deviation 1 / `multiplier`. For a given standard deviation of the delay, netem's jitter is this deviation times the
-/// multiplier.
+/// deviation 1 / `multiplier`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
     /// The name: `uniform`, `normal`, `exponential` or `table`.
     pub name: String,
-    /// Multiplied by the standard deviation of the delay, this factor gives netem's jitter.
+    /// Netem's jitter is this factor times the standard deviation of the delay.
     pub multiplier: f64,
     /// The values, at most [`JITTER_VALUES_MAX`]. An empty list means netem's uniform distribution, from -jitter to
     /// +jitter.
@@ -175,7 +174,7 @@ impl Setup {
         self.flows.iter().any(|f| f.is_mptcp)
     }
 
-    /// Returns the flow numbers of the further subflows of a connection.
+    /// Returns the flow numbers of a connection's additional subflows.
     pub fn subflows_of(&self, flow: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.flows.len()).filter(move |&i| self.flows[i].subflow_of == Some(flow))
     }

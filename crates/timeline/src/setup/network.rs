@@ -52,7 +52,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns the last four bytes of the host's address. No two hosts have the same four bytes.
+    /// Returns the last four bytes of the host's address. These four bytes are different for each host.
     pub fn short_address(&self) -> u32 {
         match self.address {
             IpAddr::V4(address) => address.into(),
@@ -88,8 +88,8 @@ pub enum Forwarding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// Linux's default. A socket first acknowledges each segment, and later every second segment, or when an adaptive
-    /// timer expires.
+    /// Linux's default. At first, a socket acknowledges each segment. Later, it sends an ACK for every second segment,
+    /// or when an adaptive timer expires.
     #[default]
     Adaptive,
     /// From the start, an ACK is sent for every second segment, or when a timer expires (`guest/ulp/delack.c`).
@@ -102,7 +102,7 @@ pub enum DelayedAck {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
-    /// TCP itself paces, if its congestion control requests pacing.
+    /// TCP itself paces its packets if the congestion control requests pacing.
     #[default]
     Internal,
     /// The kernel's `fq` on the host's wire, which paces all sockets.
@@ -121,8 +121,8 @@ pub struct Link {
     pub kind: LinkKind,
     /// The queueing discipline that models both directions. None means that the link, for example a wire, has no model.
     pub discipline: Option<Discipline>,
-    /// The handling of the link's packets when the link goes down. In `events.bin`, each event already states this fate
-    /// for the link.
+    /// The fate of the link's packets when the link goes down. In `events.bin`, each event for the link already states
+    /// this fate.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
@@ -135,7 +135,7 @@ pub struct Link {
     /// The packets that count towards the limit of a netem or jitter link.
     #[serde(default)]
     pub queue_counts: QueueCounts,
-    /// The further settings of the two directions: a to b, then b to a.
+    /// The other settings of the two directions. The first entry is for a to b, the second entry for b to a.
     #[serde(default)]
     pub directions: [Direction; 2],
 }
@@ -146,7 +146,7 @@ impl Link {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
 
-    /// Returns whether the queueing discipline is a netem, either alone or below a tbf.
+    /// Returns whether the queueing discipline is a netem, either alone or as the child of a tbf.
     pub fn is_by_netem(&self) -> bool {
         matches!(self.discipline, Some(Discipline::Netem | Discipline::Jitter))
     }
@@ -181,7 +181,7 @@ pub enum Discipline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
-    /// The link's packets arrive, and the link still accepts packets that are routed to it.
+    /// Packets on the link arrive. The link still accepts packets that are routed to it.
     Drain,
     /// Packets on the link are lost. Packets that are routed to the link while it is down are also lost.
     Drop,
@@ -191,8 +191,8 @@ pub enum OnDown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// The packets that wait for the serialiser. netem also counts packets in flight, so the agent raises netem's limit
-    /// by the number of such packets.
+    /// The packets that wait for the serialiser. netem also counts packets in flight, so the agent adds the number of
+    /// packets in flight to netem's limit.
     #[default]
     Waiting,
     /// The packets that wait for the serialiser, and the packets in flight. netem itself counts in this way.
@@ -213,7 +213,8 @@ pub struct Direction {
     pub probe_bytes: u32,
     /// The number of capacity rows of the direction in `tables.bin`. 0 means that events set the rate.
     pub capacity_rows: usize,
-    /// The number of delay and loss rows of the direction in `tables.bin`. 0 means that events set both.
+    /// The number of delay and loss rows of the direction in `tables.bin`. 0 means that events set the delay and the
+    /// loss.
     pub channel_rows: usize,
 }
 
@@ -241,7 +242,7 @@ pub struct Queue {
     pub kind: QueueKind,
     /// Whether the discipline marks ECN packets instead of dropping them.
     pub ecn: bool,
-    /// The parameters of the discipline, by name: see [`QueueKind::parameters`].
+    /// The parameters of the discipline, by name. The names are those of [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
     /// Maximum number of waiting packets. If both limits are None, the link's limits apply.
     pub limit_pkts: Option<u32>,

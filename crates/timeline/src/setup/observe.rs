@@ -9,7 +9,8 @@ use serde::Deserialize;
 pub struct Observe {
     /// The interval between samples of TCP_INFO. None means no samples.
     pub sockets_ns: Option<i64>,
-    /// The interval between readings of the kernel's counters. None means that they are read only once, at the end.
+    /// The interval between readings of the kernel's counters. None means that the counters are read only once, at the
+    /// end.
     pub counters_ns: Option<i64>,
     /// The interval between readings of the queues. None means no readings.
     pub queues_ns: Option<i64>,

@@ -18,7 +18,7 @@ pub struct Shell {
     pub root: String,
     /// The largest size of the program's files.
     pub storage_bytes: u64,
-    /// The size of the terminal on which the program runs. If it is None, the program's outputs go to pipes.
+    /// The size of the terminal on which the program runs. None means that the program's outputs go to pipes.
     pub terminal: Option<Terminal>,
     /// The file in the boot's `in/` that becomes the program's standard input. Only without a terminal. None means no
     /// input.

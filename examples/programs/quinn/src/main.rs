@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A transfer by quinn: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
+//! A transfer by quinn: the client requests a number of bytes on a stream. The server sends this number of zeros. On a
 //! second stream the client requests the counts of the server's loss detection, and prints them.
 //!
 //! If the environment variable SSLKEYLOGFILE is set, the client writes its TLS keys to the file of that name. If

@@ -48,8 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
     # The option is in a group, because argparse would query the terminal's width for an option of the parser itself.
-    # The guest has no terminal, so the query of the width would fail. The failing system call would delay all
-    # measurements by 1 us of virtual time.
+    # The guest has no terminal, so this query would fail. The failed system call would delay all measurements by 1 us
+    # of virtual time.
     other = serve.add_argument_group("for another server")
     other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)

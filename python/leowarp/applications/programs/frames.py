@@ -109,8 +109,8 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     whole_ns: dict[int, int] = {}
     first_ns: int | None = None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        # The receive buffer has space for half a second of 50 Mbit/s in small packets, because the kernel's default may
-        # be smaller than a burst.
+        # The kernel's default buffer may be smaller than a burst. The receive buffer therefore has space for half a
+        # second of 50 Mbit/s in small packets.
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         receiver.connect((host, port))
         receiver.settimeout(ASK_AGAIN_S)

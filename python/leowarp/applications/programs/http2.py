@@ -275,7 +275,7 @@ class _Server:
                 self.changed.clear()
                 await self.changed.wait()
                 continue
-            # Waiting frames are sent in one write: otherwise each frame would be a packet, and the initial congestion
+            # Waiting frames are sent in one write. Otherwise, each frame would be a packet, and the initial congestion
             # window has only ten packets.
             self.writer.write(bytes(self.waiting))
             self.waiting.clear()

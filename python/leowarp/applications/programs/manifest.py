@@ -79,7 +79,7 @@ def manifest_of(text: bytes) -> Manifest:
         count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
     else:
         began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
-        # Times are in integer microseconds, because a float in seconds cannot resolve 1 ns.
+        # The time is computed from whole microseconds. A float of the seconds since 1970 could not resolve 1 ns.
         epoch = datetime.datetime.fromtimestamp(0, datetime.UTC)
         start_ns = (began - epoch) // datetime.timedelta(microseconds=1) * 1000
     ids = tuple(name for _, name in by_rate)

@@ -10,8 +10,8 @@ S = 10**9
 
 
 def played(tmp_path, *steps, begin_s: float = 2, resume_s: float = 2):
-    """Return the buffer's content in s after each step (time in s, arrived media in s), and the lines of
-    measurements."""
+    """Return two values: the buffer's content in s after each step, and the lines of measurements. A step is (time in
+    s, arrived media in s)."""
     buffers = []
     with Measures(tmp_path / "measures.jsonl") as measures:
         playback = Playback(0, round(begin_s * S), round(resume_s * S), measures)

@@ -70,7 +70,8 @@ async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -
     playback = Playback(start_ns, round(begin_s * 1e9), round(resume_s * 1e9), measures)
     player = _Player(way, manifest, viewing, playback, measures)
     watching = asyncio.create_task(player.watch())
-    # The timeout also applies during the transfer of a segment, because the viewer may leave at any time.
+    # The viewer may leave at any time, even during the transfer of a segment. The timeout therefore also applies during
+    # a transfer.
     left_s = None if viewing.play_s is None else (start_ns - now_ns()) / 1e9 + viewing.play_s
     done, _ = await asyncio.wait([watching], timeout=left_s)
     if done:

@@ -53,7 +53,7 @@ def bounded_memory(hint: str) -> Iterator[None]:
             raise
         raise TraceError(f"reading takes more than {MOST_BYTES >> 20} MiB of memory", hint=hint) from error
     finally:
-        # The limit is lifted before the message is printed, which needs memory too.
+        # Printing the message needs memory too, so the limit is lifted first.
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 

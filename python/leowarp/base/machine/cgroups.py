@@ -59,9 +59,9 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
             mounts = [root / controller, root / controllers]
         else:
             continue
-        # In a container, the directory of the container's group may be mounted as the root, while `path` is the group's
-        # path on the host. A directory of `path` may be missing in the container. A missing directory gives no limit,
-        # but its parents are still checked.
+        # In a container, the directory of the container's group may be mounted as the root. `path`, however, is the
+        # path of this group on the host. A directory of `path` may be missing in the container. A missing directory
+        # gives no limit, but its parents are still checked.
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for mount in mounts:
             yield from (mount.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))

@@ -17,8 +17,8 @@ def available_memory_bytes() -> int:
         for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         if line.startswith("MemAvailable:")
     )
-    # In a container, MemAvailable is that of the machine, but the out-of-memory killer acts at the limit of the control
-    # group.
+    # In a container, MemAvailable is the memory of the whole machine. The out-of-memory killer, however, acts at the
+    # limit of the control group.
     left = memory_left_bytes()
     return available if left is None else min(available, left)
 

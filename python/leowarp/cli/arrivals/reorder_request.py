@@ -172,7 +172,7 @@ class Request:
         Returns: The options for CSV, Parquet and captures, as the user typed them. `reordering.measure_file` checks
             which of them apply to the file.
         """
-        # Imported here, so that printing a help page does not import numpy.
+        # The import is here, so that printing a help page does not import numpy.
         from leowarp.reordering import Source
 
         return Source(

@@ -34,8 +34,8 @@ def reorder(request: Request) -> None:
     if request.flows:
         _print_flows(file, source, request.json_)
         return
-    # The formats are checked before the file is read, so that a mistake in the options is reported before minutes of
-    # measurement.
+    # The formats are checked before the file is read. A mistake in the options is thus reported at once, and not after
+    # minutes of measurement.
     formats = request.formats()
     with _Shown(file) as shown:
         measured = reordering.measure_file(

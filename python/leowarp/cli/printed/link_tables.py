@@ -134,8 +134,8 @@ def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, 
         taken = 1
         for part in parts[1:]:
             wider = columns | part
-            # A part is never split, because drops by cause are read side by side, and so are a longest queue and its
-            # time.
+            # The columns of one part stay in one table, because they are read side by side. Examples are drops by
+            # cause, and a longest queue with its time.
             if fitting(names, list(wider), list(wider.values())) < len(wider):
                 break
             columns, taken = wider, taken + 1

@@ -108,8 +108,8 @@ def _print_groups(
         # If an object has no known values, the summary has a single null under the object's name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # The printed rows are the scalars in the summaries, not all declared scalars. A scalar that only another version of
-    # leowarp has is therefore printed. A declared scalar that the other version lacks gives no row of dashes.
+    # The printed rows are the scalars in the summaries, not all declared scalars. A scalar that this version does not
+    # declare is therefore printed too. A declared scalar that no summary contains gets no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]

@@ -228,7 +228,7 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
     from leowarp import scenario
 
     resolved = scenario.resolve(scenario.load(file, settings or []))
-    # A run also checks the extent of its plan, so a plan that could not run is rejected here as well.
+    # A run also checks the extent of its plan. The same check here rejects a plan that could not run.
     scenario.check_extent(resolved)
     return resolved
 

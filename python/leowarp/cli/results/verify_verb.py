@@ -65,7 +65,7 @@ def verify(
     if not json_:
         _print_files(path, found)
     runs: dict[str, SecondRun] = {}
-    # If the plan was changed, a run made from it would be another run, so the run is not repeated.
+    # If the plan was changed, a run of the changed plan would be a different run. The run is therefore not repeated.
     if not files and found.why_not_rerun is None:
         shown = options.progress_of(progress)
         if kind == RUN:
@@ -92,7 +92,7 @@ def verify(
         if runs:
             _print_left_out(kind)
         say(_verdict(found, runs))
-    # The status is 1 and not 5, because the directory itself could be read.
+    # If a check failed, the exit status is 1. It is not 5, because the directory itself could be read.
     raise typer.Exit(0 if is_right else 1)
 
 

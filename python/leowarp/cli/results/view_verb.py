@@ -43,7 +43,7 @@ def view(
     from leowarp.cli.output import print_json
 
     opened = [leowarp.open(run) for run in runs]
-    # A page of several runs is written outside of their directories, because it belongs to none of them alone.
+    # A page of several runs does not belong to a single run. It is therefore written outside of the run directories.
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
     # The page becomes a file of the run, so its checksum is added to the manifest.

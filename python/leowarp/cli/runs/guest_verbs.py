@@ -120,7 +120,7 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
     if json_:
         print_json(facts)
         return
-    # Warnings are not printed: each is as long as a paragraph, and a run prints them.
+    # Warnings are not printed here, because each is as long as a paragraph. A run prints them.
     for part in ("kernel", "agent"):
         print_table(
             part,
@@ -218,8 +218,8 @@ def doctor(
     if all(check.ok for check in checks):
         if build:
             built_image(kernel or "default")
-        # Without --build, a kernel that is not yet built is not built now, because a check of the machine should not
-        # take minutes.
+        # With neither --build nor --kernel, a missing kernel is not built. A check of the machine should not take
+        # minutes.
         if build or kernel is not None or kernel_is_built():
             checks.append(boot_check(kernel))
             booted = checks[-1].ok

@@ -104,8 +104,8 @@ def demo(
         # The order is from the oldest to the newest algorithm, as in README's table.
         for name in ("reno", "cubic", "bbr")
     ]
-    # The image is built before the runs, each of which is a separate process, so that the build's progress is shown
-    # only once.
+    # Each run is a separate process. The image is built before the runs, so that the build's progress is shown only
+    # once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:

@@ -21,8 +21,8 @@ class FileOrVerb(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the command line. If the first word is not a verb, the default verb is inserted before
         it."""
-        # The default verb is inserted in `parse_args`, because the group has options of its own, and again in
-        # `resolve_command`. The second insertion changes nothing, because the words already begin with a verb.
+        # The group has options of its own, so the default verb is inserted in `parse_args`. It is inserted again in
+        # `resolve_command`. If the words already begin with a verb, the second insertion changes nothing.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

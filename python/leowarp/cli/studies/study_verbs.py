@@ -63,7 +63,7 @@ def run(
     """Make the missing runs of a study (the word `run` may be left out). The status is 5 if a run failed."""
     from leowarp import study as studies
 
-    # A dry run is handled first, because it needs neither kernel nor consent to code nor a directory.
+    # A dry run is handled first, because it needs no kernel, no consent to code, and no directory.
     if dry_run:
         _dry_run(file, out, json_)
         return

@@ -76,8 +76,8 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The seed determines the realisation, and a run's timeline uses the same one, so the random values are those of the
-    # run.
+    # The seed determines the realisation. A run's timeline uses the same realisation, and therefore the same random
+    # values.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
@@ -205,8 +205,8 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
-        # With thresholds by code rate, the threshold depends on the number of bits sent so far (`RATIOS_BY_RATE` of
-        # timeline/channel/harq.py), so no single number exists.
+        # If the threshold depends on the code rate, it depends on the number of bits sent so far (`RATIOS_BY_RATE` of
+        # timeline/channel/harq.py). There is then no single number.
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
 

@@ -116,13 +116,13 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
-    # Facts about the recording are printed even if there is no delay: for example, a clock that was set back may be the
-    # reason.
+    # Facts about the recording are printed even if there are no delays. They may show the reason, for example a clock
+    # that was set back.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
     if description.transfer_back is not None:
-        # Only the sender's file can contain retransmissions and windows, and this file is the receiver's.
+        # Only the sender's file can contain retransmissions and windows. This file, however, is from the receiver.
         values |= {
             name: value
             for name, value in _transfer_lines(description.transfer_back).items()

@@ -60,7 +60,7 @@ def fit(
     from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
-    # Only profiles with slots can be fitted, and those in `PROFILE_FILES` have no slots.
+    # Only profiles with slots can be fitted, and the profiles in `PROFILE_FILES` have no slots.
     known = [word for word in keys(Access)["profile"][1].words or () if word not in PROFILE_FILES]
     if profile not in known:
         raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))

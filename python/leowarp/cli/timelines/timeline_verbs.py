@@ -53,8 +53,8 @@ def show(
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
-    # The end is one ns after the duration, so that events at the end of the run are included; --to excludes its own
-    # time.
+    # By default, the end is 1 ns after the run's duration. Events at the end of the run are then included. Events
+    # exactly at the time of --to are excluded.
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
         # An event fills only the columns of its kind; the other columns are null and are left out.
@@ -170,7 +170,8 @@ def describe(
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
-            # A measurement of only a capacity has no series of delays, but is described as well.
+            # If a measurement contains only a capacity, it has no series of delays. Such a measurement is described,
+            # too.
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
@@ -190,7 +191,7 @@ def describe(
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # Lines that the first file has come first, in the first file's order; lines that only other files have follow.
+    # The lines of the first file come first, in their order. After them come the lines that only other files have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:

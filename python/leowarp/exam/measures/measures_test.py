@@ -90,8 +90,8 @@ def test_delay_of_a_ping_names_the_probe(dish):
 
 def test_the_least_of_two_shares_is_found(dish):
     found = measured("least_share", dish, flows=[1, 2], **{"from": "15 s", "until": "25 s"})
-    # One of the flows has a packet every 2 ms, the other every 6 ms. The two flows' goodputs are 3/4 and 1/4 of the
-    # sum, that is 1.5 and 0.5 times the mean.
+    # One of the flows has a packet every 2 ms, the other flow every 6 ms. The two flows' goodputs are 3/4 and 1/4 of
+    # the sum, that is 1.5 and 0.5 times the mean.
     assert found.value == pytest.approx(0.5, rel=0.02)
     assert found.decided.startswith("flow 2")
 

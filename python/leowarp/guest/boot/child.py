@@ -69,8 +69,8 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # Reading was interrupted, for instance by Ctrl-C. The new process may already run, so its process id is
-                # still read after an interruption. A new process sends its id before it does anything else.
+                # Reading was interrupted, for instance by Ctrl-C. The new process may already run. Its process id is
+                # therefore read even after an interruption. A new process sends its id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
@@ -133,7 +133,8 @@ class _Launcher:
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # The options -I and -S start Python without site-packages and without the user's settings. The options -I and
-        # -S also keep the launcher small, because a guest's peak memory is at least the launcher's size.
+        # -S also keep the launcher small. The launcher's size matters, because a guest's peak memory is at least as
+        # large.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(

@@ -49,7 +49,7 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     # The test adds user and system time, because a short process may have spent all its time in the kernel.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # The directory listing itself opens descriptor 3 in the list.
+    # The program itself opens descriptor 3, to list the directory.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -62,9 +62,9 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
-# The program in `STOPPED_CHILD` acts like the child in start_ptraced_child (arch/um/os-Linux/start_up.c) before the
-# kernel sets PTRACE_O_EXITKILL: it asks to be traced (PTRACE_TRACEME is 0) and stops. If the parent is killed before it
-# collects the stop, the child stays stopped.
+# The program in `STOPPED_CHILD` asks to be traced (PTRACE_TRACEME is 0) and stops. The child in start_ptraced_child
+# (arch/um/os-Linux/start_up.c) does the same before the kernel sets PTRACE_O_EXITKILL. If the parent is killed before
+# it collects the stop, the child stays stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:
@@ -111,7 +111,7 @@ def launchers(monkeypatch):
 
 
 def held(launcher):
-    """Return the open descriptors of a launcher, except its own socket and the pipe for its last output."""
+    """Return the open descriptors of a launcher. Its own socket and the pipe for its last output are left out."""
     names = [str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()]
     return [name for name in names if not name.startswith(("socket:", "pipe:"))]
 
@@ -159,7 +159,7 @@ def test_a_launcher_that_was_killed_is_replaced(start, launchers):
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
     def interrupted(descriptor, size):
-        # `interrupted` passes on the calls by Popen, which reads before `launchers` has an entry.
+        # Popen reads before `launchers` has an entry. `interrupted` passes these reads on.
         if launchers and not reads:
             reads.append(descriptor)
             # The test waits until the program's process id can be read, and then raises KeyboardInterrupt.

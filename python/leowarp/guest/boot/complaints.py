@@ -79,8 +79,8 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # `_key` is the key of the complaint whose lines are being read. `_is_next` tells whether the next line is the
-        # first one after the complaint's headline.
+        # `_key` is the key of the complaint whose lines are being read. `_is_next` is true if the next line is the
+        # first line after the complaint's headline.
         self._key: str | None = None
         self._is_next = False
 

@@ -181,8 +181,7 @@ class Terminal(Consoles):
         typed = b""
         while True:
             wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
-            # The terminal's further input stays in the host's kernel until the guest has read the previous piece of
-            # input.
+            # The host's kernel keeps further input of the terminal until the guest has read the previous piece.
             wanted += [] if typed else [self._keys]
             ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
             if self._said in ready:

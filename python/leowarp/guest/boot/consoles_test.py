@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host ends of consoles, tested without a guest."""
+"""Tests the host's ends of consoles without a guest."""
 
 import os
 

@@ -31,7 +31,8 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# Number of last lines in a message: enough for a panic's reason and its context, and few enough for a terminal.
+# The number of last lines in a message. This number is enough for a panic's reason and its context, and small enough
+# for a terminal.
 LAST_WORDS = 12
 LONGEST_WORD = 200
 # Lines that do not help a user: the agent's lines for the host, and the registers, raw stack, code and call traces of a
@@ -171,8 +172,8 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
             return with_disk(sign.error, message, sign.hint, words)
     if panic := _PANIC.search(words.console):
         return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
-    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off. A panic in the console's
-    # text counts as an error even if the exit status is 0.
+    # User Mode Linux has the exit status 0 after a power-off, and also after an out-of-memory kill. A panic in the
+    # console's text counts as an error even if the exit status is 0.
     if returncode == 0:
         return None
     # leowarp does not kill a guest that it still watches: when a guest exceeds a limit, leowarp first raises an error.

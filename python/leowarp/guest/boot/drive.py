@@ -229,8 +229,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # A caller that passes its own consoles removes the guest's directory at the end. Messages must not name files
-        # in a directory that the caller removes.
+        # If the caller passes its own consoles, the caller removes the guest's directory at the end. Messages must then
+        # not name files in this directory.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image
@@ -261,8 +261,8 @@ class Watched:
             self._console_text = console.text()
         self._consoles.check()
         assert child.returncode is not None
-        # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. For
-        # processes that the kernel program did not wait for, the processor time at their last sample is added
+        # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. The
+        # kernel program did not wait for some processes. Their processor time, as of their last sample, is added
         # (`left_s`).
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
@@ -273,8 +273,7 @@ class Watched:
             # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is a directory of
             # the run, so that the files in ~/.uml/ do not remain elsewhere.
             "HOME": ".",
-            # The kernel makes its memory file here. The kernel's memory file is sparse, so only memory in use takes
-            # space.
+            # The kernel creates its memory file in `TMPDIR`. This file is sparse, so unused memory takes no space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
             # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In kernels without rseq.c, glibc would register a
@@ -295,8 +294,8 @@ class Watched:
             # The processor is set before the kernel starts a process of the guest, because children inherit their
             # parent's allowed processors.
             processor.keep([child.pid])
-            # During its first 0.5 s a guest is sampled more often. With a longer interval, some processes of a short
-            # guest would never be sampled, and wait4 does not count these processes.
+            # During its first 0.5 s a guest is sampled more often. With a longer interval, a short guest could have
+            # processes that are never sampled. wait4 does not count these processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()

@@ -149,7 +149,7 @@ def _stopped_in_module(pid: int) -> bool:
     ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
-        # WNOWAIT leaves an ended process for `Child.reap`.
+        # With WNOWAIT, `Child.reap` can still wait for a process that has ended.
         state = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if state is None or state.si_code != os.CLD_STOPPED:
             return False

@@ -211,4 +211,4 @@ def _message(line: bytes) -> dict | None:
     try:
         return json.loads(b"{" + rest)
     except ValueError:
-        return None  # A kernel message interrupted this line, which remains in `text()`.
+        return None  # A kernel message interrupted this line. `text()` still contains the line.

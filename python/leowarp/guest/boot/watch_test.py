@@ -66,7 +66,8 @@ def test_usage_counts_a_process_and_its_children(spawn):
     assert usage.sample() == before
 
 
-# The program first uses processor time in a process that it waits for, then in a process that it does not wait for.
+# The program uses processor time in two child processes, one after the other. It waits for the first one, but not for
+# the second one.
 LEAVES_THE_SECOND = """
 import os, signal, sys, time
 for waits in (True, False):
@@ -109,7 +110,7 @@ def test_a_process_that_was_waited_for_is_counted_once(spawn):
     left_s = usage.left_s()
     assert second_s - 2 * tick_s <= left_s < 1.5 * second_s
     assert usage.sample() == both_s
-    # The host's kernel counts processes that the program waited for, but no others.
+    # The host's kernel includes the time of a child process only if the program has waited for this process.
     _, _, rusage = os.wait4(process.pid, 0)
     assert abs(rusage.ru_utime + rusage.ru_stime + left_s - both_s) < first_s / 2
     os.killpg(process.pid, signal.SIGKILL)

@@ -65,7 +65,7 @@ def cache_folder(kind: str) -> Path:
 def cache_place() -> Path:
     """Return the name of the cache's directory: $LEOWARP_CACHE if set, otherwise $XDG_CACHE_HOME/leowarp, otherwise
     ~/.cache/leowarp."""
-    # LEOWARP_CACHE takes precedence: XDG's variable applies to all programs, but LEOWARP_CACHE to leowarp alone.
+    # LEOWARP_CACHE takes precedence, because it applies only to leowarp. XDG's variable applies to all programs.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):

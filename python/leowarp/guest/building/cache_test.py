@@ -224,7 +224,7 @@ def test_a_cache_in_whose_path_make_cannot_build_is_refused_with_the_reason(monk
     with pytest.raises(HostError, match="make cannot build there") as caught:
         demand_path_for_make("compiling the module x.c")
     assert "export LEOWARP_CACHE=" in caught.value.hint
-    # kbuild resolves symbolic links, so a link with a usable name does not help.
+    # kbuild resolves symbolic links, so a symbolic link with a usable name is refused too.
     (tmp_path / name).mkdir()
     (tmp_path / "plain").symlink_to(tmp_path / name)
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "plain"))

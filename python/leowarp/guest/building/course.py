@@ -13,9 +13,11 @@ from collections.abc import Callable
 
 from leowarp.base.progress import BuildProgress
 
-# Number of steps, one line each, that kbuild prints in one build with guest/kernel.config (counted for Linux 6.12.117).
+# The number of steps in one build with guest/kernel.config, counted for Linux 6.12.117. kbuild prints one line per
+# step.
 STEPS = 1160
-# Each pair has the number of steps printed so far and the share of all steps' processor time that is used by then.
+# The first number of each pair is the number of steps printed so far. The second is the share of all steps' processor
+# time that has been used by then.
 CURVE = (
     (0, 0.0), (97, 0.013), (194, 0.057), (291, 0.145), (388, 0.29), (485, 0.401), (582, 0.472), (679, 0.491),
     (776, 0.547), (873, 0.593), (970, 0.597), (1067, 0.81), (STEPS, 1.0),

@@ -23,8 +23,8 @@ def told(monkeypatch):
 
 
 def build(told: list[BuildProgress], cost_s: float, *, from_kept_tree: bool = False) -> list[float]:
-    """Return the end time in s that the progress predicts at each step of a build. The simulated build has the measured
-    course, but all its times are multiplied by `cost_s`."""
+    """Return the predictions of a build's end time in s, one for each step of the build. The simulated build has the
+    measured course, but all its times are multiplied by `cost_s`."""
     clock = Machine()
     watched = Course(told.append, clock)
     if not from_kept_tree:

@@ -25,8 +25,8 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
-# The value is above the largest measured use, 904 MiB, while kernel and agent are built (design/kernel-config.md, "What
-# the build needs on disk").
+# While kernel and agent were built, at most 904 MiB were used (design/kernel-config.md, "What the build needs on
+# disk"). The value is larger than this measured maximum.
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
 PYTHON_LEAST = (3, 11)

@@ -35,7 +35,7 @@ def test_the_archive_is_the_same_everywhere(tmp_path):
     init = tmp_path / "agent"
     init.write_bytes(b"program")
     archive = initramfs(init)
-    # A recorded value: if the archive's bytes change, the guest's initial memory changes in every run.
+    # The hash is a recorded value. If the archive's bytes change, the guest's initial memory changes in every run.
     assert hashlib.sha256(archive).hexdigest() == GOLDEN_SHA256
     assert len(archive) % 512 == 0
 

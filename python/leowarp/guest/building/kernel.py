@@ -163,8 +163,8 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
                 for patch in shelved.patches:
                     _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # The directory is renamed only once the tree is complete, so that an interrupted unpacking is not taken
-                # for a tree.
+                # The directory is renamed only when the tree is complete. An incomplete directory is thus never
+                # mistaken for a tree.
                 growing.rename(scratch / "source")
             (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
             build.run(top, scratch / "build", entry)
@@ -203,8 +203,8 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # The build's objects are kept in a folder whose key depends on the tree's path. If the tree has changed, make
-        # decides which files to recompile.
+        # The build's objects are kept in a folder, and the tree's path determines the folder's key. If the tree has
+        # changed, make decides which files to recompile.
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
@@ -240,7 +240,7 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # guest/host/seed.c reads the environment variable LEOWARP_SEED. A kernel program that does not contain this name
+    # guest/host/seed.c reads the environment variable LEOWARP_SEED. If a kernel program does not contain this name, it
     # was linked without seed.c.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
@@ -345,8 +345,8 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # The key of the cache contains the compiler and the linker. Another version of them builds another program,
-            # and the manifest of a run names both versions.
+            # The key of the cache contains the compiler and the linker. A different version of the compiler or the
+            # linker builds a different program. The manifest of a run names both versions.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }

@@ -113,7 +113,7 @@ def builds(place: Path) -> int:
 
 
 def left_over(place: Path) -> list[str]:
-    """Return the files in the cache of kernels that are neither finished entries nor locks nor logs."""
+    """Return the temporary files and the trees that are left in the cache of kernels."""
     home = place / "cache" / "kernel"
     return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
 
@@ -409,7 +409,7 @@ def test_your_own_kernel_is_patched_built_and_named(workshop, monkeypatch, tmp_p
     assert built.facts["kernel"] == "mine"
     assert built.facts["patches"] == [{"address": "mine.patch", "sha256": sha256_of_file(patch)}]
     assert str(tmp_path) not in json.dumps(built.facts), "no path of this machine gets into a manifest"
-    # The shelf has a copy of the patch, so a change of the file has no effect until the patch is added again.
+    # The patch was copied when it was added. A change of the file has no effect until the patch is added again.
     patch.write_text(patch.read_text().replace("MINE", "OTHER"))
     assert kernel("mine").program == built.program, "the file that was added counts, not what became of it"
     shelf.add("mine", place / "linux.tar.xz", [patch], options=["CONFIG_MINE=y"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of objects that do not fit a kernel tree. guest/build.sh runs on a tree of a few files, and the effect on a
-plan is checked."""
+"""Tests of objects that do not fit a kernel tree. guest/build.sh runs on a tree of a few files. The tests also check
+the effect on a plan."""
 
 import hashlib
 import re
@@ -16,8 +16,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import left_out
 
 GUEST = Path(__file__).resolve().parents[4] / "guest"
-# A tree whose make behaves like kbuild for build.sh: O= names the build directory, M= the directory of other objects.
-# leowarp's objects are compiled from stand-ins, so that each test determines what an object uses.
+# A tree whose make behaves like kbuild for build.sh. O= names the build directory, and M= names the directory of other
+# objects. leowarp's objects are compiled from stand-ins, so that each test determines what an object uses.
 MAKEFILE = r"""
 .PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
 allnoconfig:
@@ -163,7 +163,7 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # The changed tree adds a member at the front of the structure. With the old copy of the structure, the object would
+    # In the changed tree, the structure has a new first member. With the old copy of the structure, the object would
     # still compile and link, but write to the wrong word.
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)

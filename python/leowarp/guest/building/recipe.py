@@ -19,8 +19,8 @@ PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The top of the repository if this file is in a checkout, otherwise an unrelated directory."""
 LIST = "overrides.toml"
-# Inputs of the kernel's build besides the source and the compiler, relative to guest/. The C files of leowarp's objects
-# (`KERNEL_OBJECTS`) are further inputs.
+# Inputs of the kernel's build besides the source and the compiler, relative to guest/. Further inputs are the C files
+# of leowarp's objects, which `KERNEL_OBJECTS` matches.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
     "module/compile.sh",
@@ -28,11 +28,11 @@ KERNEL_FILES = (
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 """The fields of overrides.toml that are only for readers and do not change the kernel."""
-# Only the chosen kernel's entry in this file is part of the recipe. A change of another kernel's entry does not cause a
-# build.
+# Only the chosen kernel's entry in this file is part of the recipe. If the entry of another kernel changes, the chosen
+# kernel is not built again.
 SHELF = "kernels.toml"
-# Lines of leowarp's C files that are compiled only if the kernel has CONFIG_IPV6, which kernels.toml sets for some
-# kernels.
+# Some lines of leowarp's C files are compiled only if the kernel has CONFIG_IPV6. The file kernels.toml sets
+# CONFIG_IPV6 for some kernels.
 _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 

@@ -185,7 +185,7 @@ def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], No
             raise HostError(f"building {kernel.name}: its patch {patch.address} is gone", hint="add the kernel again")
         make_directory(kept.parent)
         on_message(f"fetching {patch.address}")
-        # Imported here, because few runs fetch anything.
+        # The import is here, because few runs fetch anything.
         from urllib.request import urlopen
 
         try:

@@ -36,8 +36,8 @@ PINNED_URLS = (
     f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
     f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
 )
-# Directories of a kernel tree in which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md says
-# how much space is saved without them).
+# With ARCH=um and guest/kernel.config, nothing in these directories of a kernel tree is compiled.
+# design/kernel-config.md says how much space is saved without them.
 OTHER_ARCHITECTURES = (
     "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
     "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
@@ -141,7 +141,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
         target = directory / PINNED_FILE
-        # Imported here, because few runs fetch anything.
+        # The import is here, because few runs fetch anything.
         from urllib.request import urlopen
 
         try:
@@ -286,7 +286,7 @@ def tree_sha256(tree: Path) -> str:
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # The hash of the commit's tree is used, not of the commit, because another commit message does not change the
+        # The hash of the commit's tree is used instead of the commit's hash. A commit message does not affect the
         # kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
@@ -309,7 +309,7 @@ def _matters(path: Path, tree: Path) -> bool:
 def _git(tree: Path, *arguments: str) -> bytes:
     # The tree may belong to another user, so `safe.directory` is set. The tree's settings can make git run programs
     # (core.fsmonitor, filters by attribute). The caller therefore uses git only on a tree that the user has accepted
-    # (`trust`). git takes no optional locks, so it writes nothing into the tree.
+    # (`trust`). With `--no-optional-locks`, git writes nothing into the tree.
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout
@@ -351,7 +351,7 @@ def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[
     computed = {fact: compute(path) for fact, compute in facts.items()}
     make_directory(memory.parent)
     # The computed facts are stored, because reading 150 MB would cost each command a fraction of a second. The stored
-    # file is replaced as a whole, so that two concurrent writers never leave a mixture.
+    # file is replaced as a whole, so that two concurrent writers never mix their contents.
     partial = memory.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps({"stamp": stamp, **computed}))
     os.replace(partial, memory)

@@ -55,8 +55,8 @@ class Commands:
     def identity(self) -> str:
         """Return a hash of 64 hexadecimal digits over the words and the contents of the `files`."""
         contents = [sha256_of_file(file) for file in self.files]
-        # Hashes of commands begin with another prefix than hashes of files and trees, so that commands and files never
-        # have the same identity.
+        # Commands are hashed with a prefix that files and trees do not have. Commands therefore never have the same
+        # identity as files or trees.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
@@ -104,8 +104,8 @@ def _commands(flow: Flow) -> Commands:
     variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
     for word in (word for line in lines for word in shlex.split(line)):
-        # A word without a path names a program that is installed on the machine, so the scenario's author did not
-        # supply it.
+        # A word without a slash names a program that is installed on the machine. The scenario's author therefore did
+        # not supply this program.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
@@ -258,8 +258,8 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
     except FileExistsError:
         pass  # If a record exists, the user accepted the same content earlier.
     except (OSError, HostError) as error:
-        # The user requested this run, so it continues even if the consent cannot be recorded. The user must consent
-        # again only if a file names the same code in a later run.
+        # The user requested this run, so it continues even if the consent cannot be recorded. If a file names the same
+        # code in a later run, the user must consent again.
         on_message(f"that {path} may run is not remembered: {error}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the limits that are checked before a session begins, and the count of free descriptors."""
+"""Tests the limits that leowarp checks before a session begins. Also tests how leowarp counts free descriptors."""
 
 import os
 import resource

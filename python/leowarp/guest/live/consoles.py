@@ -128,7 +128,7 @@ class LiveConsoles(Consoles):
             self._loop.add_writer(self._to_guest, self._guarded(self._flush))
             return
         except BrokenPipeError:
-            # The guest has ended: messages to it are dropped, but its last messages can still be read.
+            # The guest has ended. Messages to the guest are dropped, but the guest's last messages can still be read.
             self._owed.clear()
         self._loop.remove_writer(self._to_guest)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports through which programs enter the guest, and the rules for connections that leave it."""
+"""Tests the ports through which programs enter the guest. Also tests the rules for connections that leave the guest."""
 
 import asyncio
 import socket

@@ -43,7 +43,7 @@ class Pace:
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
-        # Real time at which the guest should have arrived: one step after this virtual time.
+        # The guest is late if real time is more than one step ahead of this virtual time.
         late_ns = self.wall_ns - self.lost_ns - (virtual_ns + self._step_ns)
         self.lost_ns += max(0, late_ns - self._slack_ns)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule by which virtual time follows real time, with a clock that the test sets."""
+"""Tests the rule by which virtual time follows real time. The test sets the real-time clock."""
 
 import pytest
 

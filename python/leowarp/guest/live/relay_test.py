@@ -74,7 +74,7 @@ class Agent:
 
 
 class Session:
-    """A relay with two doors, a proxy and a forwarded port, and an echo server as destination."""
+    """A relay with two local ports: the port of a proxy, and a forwarded port. The destination is an echo server."""
 
     def __init__(self, pieces, free=lambda: PLENTY):
         self.lines = []
@@ -134,7 +134,7 @@ class Session:
             await asyncio.sleep(0)
 
     async def all_free(self):
-        """Wait until no client holds a slot any more."""
+        """Wait until the slots of all clients are free."""
         await self.until(lambda: not self.relay._connections and not self.relay._streams and self.tasks == 2)
         assert self.admission.owed == 0
 
@@ -318,7 +318,7 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
         accepted.append(made.admission)
         silent = [await made.client() for _ in range(20)]
         await made.until(lambda: made.tally.waited == 1)
-        # Each client has one socket, and a descriptor is reserved for its socket to the destination.
+        # Each client has one socket. One descriptor is reserved for the client's socket to the destination.
         assert made.admission.owed == 10
         for _, writer in silent:
             writer.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes that SOCKS5 clients and the proxy exchange by RFC 1928."""
+"""Tests the bytes that SOCKS5 clients and the proxy exchange (RFC 1928)."""
 
 import asyncio
 import errno
@@ -10,7 +10,7 @@ from leowarp.guest.live.socks import Reply, SocksError, answer, reply_of, reques
 
 
 def asked(text: bytes) -> tuple[tuple[str, int], bytes]:
-    """Return the destination that a client requests by `text`, and the bytes that the proxy answers."""
+    """Return the destination that a client requests with the bytes `text`, and the bytes of the proxy's answer."""
     left, answers = bytearray(text), bytearray()
 
     async def exactly(count: int) -> bytes:

@@ -17,8 +17,8 @@ from leowarp.base.errors import HostError
 from leowarp.base.machine.memory import available_memory_bytes
 
 MIB = 1 << 20
-# The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
-# to 1 GiB).
+# The margin is for the kernel program, its page tables, and a gap before its heap. execve may leave such a gap
+# (measured: up to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
 # Space for the console, capture buffers and the records of a short run. A long run writes more records than a short
 # one. If the records fill the disk, the run reports an error.

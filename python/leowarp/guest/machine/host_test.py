@@ -51,7 +51,7 @@ def test_the_doctor_looks_at_everything_and_mends_what_fails(monkeypatch):
 
 @pytest.mark.parametrize(("name", "why"), [("my cache", "a blank"), ("a:b", "a colon"), ("it's", "a quote")])
 def test_the_doctor_names_a_cache_in_whose_path_make_cannot_build(monkeypatch, tmp_path, name, why):
-    # PATH contains no compiler, so the doctor's other checks run no program.
+    # With this PATH, the doctor's other checks find no compiler and run no program.
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / name))
     check = next(check for check in build_checks() if check.name == "path of the cache")

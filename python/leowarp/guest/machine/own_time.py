@@ -63,8 +63,8 @@ def look_at(pid: int) -> Look | None:
 
 def _fields(path: str) -> list[str]:
     """Return the fields of a stat file of proc(5), from field 3 (the state) on."""
-    # The file is read with plain open: a Path and a text decoder would be half of a sample's cost, and a guest is
-    # sampled ten times per second.
+    # The file is read with plain open, because a guest is sampled ten times per second. A Path and a text decoder would
+    # be half of a sample's cost.
     with open(path, "rb", buffering=0) as file:
         # The name, in parentheses, may contain any character.
         return file.read(4096).rpartition(b")")[2].decode("ascii").split()
@@ -87,8 +87,8 @@ def everything() -> dict[int, Look]:
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     """Return the samples in `looks` of the processes `roots` and all their descendants, without processes that have
     ended."""
-    # Without this filter, a process that has ended but is not reaped would count as a sleeping process, because it
-    # still names its parent.
+    # A process that has ended, but is not reaped, still names its parent. Without this filter, such a process would
+    # count as a sleeping process.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
     below: dict[int, list[int]] = {}
     for pid, look in looks.items():
@@ -152,7 +152,7 @@ def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> No
             own.look(looks)
             if own.total_s > patience_s:
                 child.kill()
-        # There are ten polls per sample: a sample reads every process of the machine, a poll does not.
+        # A sample reads every process of the machine, but a poll does not. There are therefore ten polls per sample.
         for _ in range(10):
             if all(child.poll() is not None for child, _ in waited):
                 return

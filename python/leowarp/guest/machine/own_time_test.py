@@ -93,7 +93,7 @@ def test_a_thread_that_works_keeps_its_process_awake(spawn):
 
 
 def ticks_of_others(pid):
-    """Return the processor time of a process's threads except its main one, in clock ticks."""
+    """Return the processor time of all threads of a process except its main thread, in clock ticks."""
     others = [
         _fields(f"/proc/{pid}/task/{thread}/stat") for thread in os.listdir(f"/proc/{pid}/task") if int(thread) != pid
     ]

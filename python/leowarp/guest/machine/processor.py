@@ -19,7 +19,8 @@ STARVED_RATIO = 0.7
 """If a guest gets less than this share of its processor, it competes with other work, and moves to another
 processor."""
 
-# The share of the processor is measured over a window so long that one wait for the disk does not move a guest.
+# The guest's share of its processor is measured over this time, in s. The time is so long that one wait for the disk
+# does not move a guest.
 WINDOW_S = 3.0
 
 
@@ -51,8 +52,8 @@ class Processor:
             except OSError:
                 name.close()
                 continue
-            # The name of the old processor is released only after the name of a new processor is bound. A guest that
-            # finds no free name thus keeps its old processor.
+            # The old processor's name is released only after a new processor's name has been bound. A guest that finds
+            # no free name thus keeps its old processor.
             self.close()
             self._held, self._number = name, number
             return True

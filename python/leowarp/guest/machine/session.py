@@ -43,8 +43,8 @@ def output_of(*command: str) -> str:
     try:
         said, complained = _heard(process, attempted)
     finally:
-        # Only a process that has not been waited for can be signalled safely: its id cannot belong to another process
-        # yet.
+        # It is safe to signal a process only before it has been waited for. Until then, its id cannot belong to another
+        # process.
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
@@ -59,7 +59,7 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
     """Return the standard output and standard error of a process, once it has ended and `returncode` is set."""
     assert process.stdout is not None
     assert process.stderr is not None
-    # Both pipes are read at once: otherwise a program that fills the unread pipe would wait for ever.
+    # Both pipes are read at the same time. Otherwise, a program that fills the unread pipe would wait for ever.
     outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
@@ -70,8 +70,8 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
             # A program may have closed both outputs and still run. The wait is at most 1 s, so that the program's own
             # time is checked even while it prints nothing.
             ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
-            # An ended program has closed its outputs, but a process that it started may keep them open, perhaps for
-            # ever.
+            # A program that has ended has closed its outputs. However, a process that it started may keep these outputs
+            # open, perhaps for ever.
             if own.total_s > MOST_S or (open_ends.get_map() and not it_runs and not ready):
                 raise HostError(
                     f"{attempted}: it has not ended, or not what it started", hint="is it the right program?"

@@ -18,9 +18,9 @@ SIZE_BYTES = _LAYOUT.size
 
 _POLLS = ("poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2")
 # Numbers of arch/x86/entry/syscalls/syscall_64.tbl. The list contains calls that return at once without an error, and
-# take no virtual time. A program can therefore repeat them in a loop without advancing virtual time. The list omits
-# calls that take virtual time. For instance, a call that fails takes 1 us of virtual time, and so does a call that
-# polls or waits with a timeout (guest/clock/polling.c). Reading the clock takes 256 ns.
+# take no virtual time. A program can therefore repeat these calls in a loop without advancing virtual time. The list
+# omits calls that take virtual time. For instance, a call takes 1 us of virtual time if it fails. A call that polls or
+# waits with a timeout takes 1 us, too (guest/clock/polling.c). Reading the clock takes 256 ns.
 _NAMES = {
     0: "read", 1: "write", 3: "close", 5: "fstat", 7: "poll", 8: "lseek", 9: "mmap", 10: "mprotect", 11: "munmap",
     12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 19: "readv", 20: "writev", 23: "select",

@@ -7,7 +7,8 @@ from leowarp.guest.machine.system_calls import SIZE_BYTES, Calls, calls_in, poll
 
 
 def memory(numbers: list[int]) -> bytes:
-    """Return the bytes of the guest kernel's record after the system calls with these numbers."""
+    """Return the bytes of the guest kernel's record of system calls. The system calls with the numbers in `numbers`
+    have occurred."""
     words = [0] * 16
     for at, number in enumerate(numbers):
         words[2 * (at % 8) : 2 * (at % 8) + 2] = [4711, number]

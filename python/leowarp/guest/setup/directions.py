@@ -169,8 +169,8 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     last row at or before the searched time."""
     if not len(place):
         return
-    # One comparison checks all tables, because the rows of a table are consecutive. `place` is constant within a table,
-    # so a new table begins where `place` changes.
+    # All tables are checked in one comparison. The rows of a table are consecutive, and `place` is constant within a
+    # table. A new table therefore begins where `place` changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):

@@ -153,6 +153,6 @@ def test_a_million_rows_take_no_loop(tmp_path: Path) -> None:
         table = made.table(TimelineMetadata(warnings=[]))
         spent.append(bytecodes(partial(write_input, plan(), table, tmp_path)))
         assert (tmp_path / "tables.bin").stat().st_size == 24 * rows
-    # A loop over rows would take 10,000 times as many instructions. With Python 3.13, the larger table takes numpy and
-    # pyarrow 1.4 times as many instructions as the smaller table.
+    # A loop over rows would take 10,000 times as many instructions. With Python 3.13, numpy and pyarrow need 1.4 times
+    # as many instructions for the larger table as for the smaller.
     assert spent[1] < 2 * spent[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of networks in which the kernel forwards the packets, because on some path between two hosts no link has a
+"""Tests networks in which the kernel forwards the packets. It does so if some path between two hosts has no link with a
 rate."""
 
 import pytest

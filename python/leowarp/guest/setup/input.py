@@ -85,8 +85,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     if by_hand is not None:
         written |= by_hand(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
-    # Each key is written on one line. The indenting encoder of json is slow, and would write each value of a jitter
-    # table on a line of its own.
+    # Each key is written on one line. With indentation, json's encoder is slow, and would write each value of a jitter
+    # table on its own line.
     entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
@@ -417,7 +417,7 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "payload_bytes": flow.payload_bytes,
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
-        # A None is passed as true: a host stops its replies only if a ping has an explicit `false`.
+        # The value None is passed as true. A host stops its replies only if a ping has an explicit `false`.
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }
@@ -430,7 +430,7 @@ def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
     if flow.subflow_of is None:
         return {"is_mptcp": True}
     whole = next(number for number, other in enumerate(plan.flows) if other.name == flow.subflow_of)
-    # A subflow has no size and rate: the scheduler decides how much of the connection's data it carries.
+    # A subflow has no size and no rate. The scheduler decides how much of the connection's data the subflow carries.
     return {"is_mptcp": True, "subflow_of": whole, "size_bytes": None, "rate_bps": None}
 
 

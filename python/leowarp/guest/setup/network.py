@@ -51,7 +51,8 @@ class Network:
         numbers = {name: number for number, (name, _) in enumerate(nodes)}
         rows = timeline.filter(pc.equal(timeline["event"], "link"))
         a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
-        # A link comes up again after each outage, but it gets its number at its first event.
+        # A link may have several events, because it comes up again after each outage. It gets its number at its first
+        # event.
         _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
         first.sort()
         return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
@@ -114,7 +115,7 @@ def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
         coded = coded.dictionary_encode()
     names = coded.dictionary.to_pylist()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    # After a filter, a dictionary may contain names that no row uses.
+    # If rows have been filtered out, the dictionary may contain names that no remaining row uses.
     used = np.unique(codes)
     unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
     if unknown:

@@ -165,7 +165,8 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
         output, _ = process.communicate()
-    # The compiler saw a copy of the user's file, so messages name the copy; the user's path is put in.
+    # The compiler saw a copy of the user's file, so its messages name the copy. The path of the user's file replaces
+    # the copy's path.
     output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
     lines = output.splitlines()
     if process.returncode == 0:

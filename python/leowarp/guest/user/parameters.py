@@ -197,8 +197,8 @@ def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> li
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
-            # If `declared` has no built-in module, the kernel's program could not be read, so the module may be in the
-            # kernel.
+            # If `declared` has no built-in module, the kernel's program could not be read. The kernel may then contain
+            # the module.
             if _BUILT_IN & declared.keys():
                 has = ", ".join(sorted(name for name, own in declared.items() if own))
                 found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",

@@ -40,7 +40,7 @@ def root(tmp_path):
     for name in ("sh", "script", "snake", "lizard", "worm", "dealer", "mute", "arm", "text"):
         (root / "usr/bin" / name).chmod(0o755)
     (root / "usr/bin/data").write_text("#!/bin/sh\n")
-    # The link's target starts at the root that the test makes, as it does in a Debian root.
+    # The link's target is an absolute path within the root that the test makes, as in a Debian root.
     (root / "usr/bin/awk").symlink_to("/etc/alternatives/awk")
     (root / "etc/alternatives/awk").symlink_to("/usr/bin/script")
     (root / "usr/bin/round").symlink_to("round")

@@ -59,8 +59,8 @@ class Shell:
         """Return the command line as a list of words."""
         if self.command:
             return list(self.command)
-        # The shell starts without the user's settings. The user's settings refer to files that the guest lacks, and
-        # what the settings print would take virtual time.
+        # The shell starts without the user's settings. The user's settings refer to files that the guest lacks. Any
+        # output of these settings would also take virtual time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests base delays that are sampled from quantiles, and slots that keep the previous base delay."""
+"""Tests how base delays are drawn from quantiles. Also tests slots that keep the previous base delay."""
 
 import numpy as np
 

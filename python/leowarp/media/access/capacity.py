@@ -64,7 +64,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     from scipy.special import ndtri
 
     clock = datetime.fromisoformat(access.clock)
-    # The number of a random stream must not be negative, and the seconds since 1970 serve as this number.
+    # The seconds since 1970 are used as the number of a random stream. This number must not be negative.
     if clock.timestamp() < 0:
         raise ScenarioError(
             f'cannot draw a capacity by the hour of access.clock = "{access.clock}": draws are told apart by the '
@@ -73,11 +73,11 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         )
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
-    # sqrt(2) cos has variance 1. The cosine is 1 at `busy_hour` and is subtracted, so capacity is smallest at
-    # `busy_hour` and largest twelve hours later.
+    # The factor sqrt(2) gives the cosine a variance of 1. The cosine is 1 at `busy_hour` and is subtracted, so capacity
+    # is smallest at `busy_hour` and largest twelve hours later.
     busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
     deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
-    # One of `_TESTS` normal deviates is expected below -extreme, and one above +extreme.
+    # Of `_TESTS` normal random numbers, one is expected below -extreme, and one above +extreme.
     extreme = -float(ndtri(1.0 / _TESTS))
     end = low if deviation < 0 else high
     return round(median * (end / median) ** min(abs(deviation) / extreme, 1.0))
@@ -133,10 +133,11 @@ def capacity_rows(
     level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
-    # Components are multiplied, not added: capacity cannot fall below 0, and a variation of 10 % is 10 % in every slot.
+    # Components are multiplied instead of added, so that capacity cannot fall below 0. A variation of 10 % is then 10 %
+    # in every slot.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
-    # A time is within a hold if, by this time, one more hold has begun than ended. Holds do not touch
-    # (`outages.merged`), so at most one hold is open at a time.
+    # At a time within a hold, the number of begun holds is one more than the number of ended holds. Each hold ends
+    # before the next hold begins (`outages.merged`), so at most one hold is open at a time.
     held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
     rate_bps[held] = 0
     # Rows that change nothing are left out, because the guest stores whole tables in memory, 24 bytes per row.
@@ -173,12 +174,13 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     Returns factor: A float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
-    # `count` is the mean number of steps plus five standard deviations. For the shortest runs, 16 is added.
+    # `count` is the mean number of steps plus five standard deviations. The number 16 is also added; it matters in the
+    # shortest runs.
     mean = duration_ns / access.modulation_time_ns
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
-    # The index moves by one or two places modulo 3, so the factor always changes, and both other factors are equally
-    # probable.
+    # The index moves by one or two places modulo 3. The factor therefore always changes, and the two other factors are
+    # equally probable.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

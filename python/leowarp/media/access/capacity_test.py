@@ -28,7 +28,8 @@ def test_capacity_is_around_what_was_asked_for_and_0_only_in_handovers():
 
 def test_it_differs_from_slot_to_slot_and_within_one_by_what_was_asked_for():
     levels_bps, t_ns, rate_bps = without_handovers(300, wander_ratio=0.0, modulation_ratio=0.0)
-    # Truncation at two standard deviations reduces a normal distribution's standard deviation to 0.88 of its value.
+    # Truncation at two standard deviations reduces the standard deviation of a normal distribution to 0.88 of its
+    # value.
     assert np.log(levels_bps).std() == pytest.approx(0.2 * 0.88, rel=0.07)
     assert len(t_ns) == 1201
     assert set(rate_bps.tolist()) == set(levels_bps.tolist())

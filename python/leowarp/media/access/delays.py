@@ -45,20 +45,20 @@ def channel_rows(
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
-    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). The isolated loss
-    # decides CUBIC's goodput, so no default is assumed here (design/starlink-profile.md, "Isolated loss").
+    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). The ratio of isolated
+    # losses decides CUBIC's goodput, so no default is assumed here (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
     t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
-    # The components of the delay are added. Each component has its own random stream, so leaving one out does not
-    # change the others.
+    # The components of the delay are added. Each component has its own random stream. If one component is left out, the
+    # remaining components therefore do not change.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
-    # A time is within an outage if, by this time, one more outage has begun than ended. Outages do not touch
-    # (`outages.merged`), so at most one outage is open at a time.
+    # At a time within an outage, the number of begun outages is one more than the number of ended outages. Each outage
+    # ends before the next outage begins (`outages.merged`), so at most one outage is open at a time.
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
     lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
     loss_ratio = np.where(lost, 1.0, 0.0 if access.loss_burst_ns else residual)
@@ -95,8 +95,8 @@ def jitter_rows(
     # A step lasts at least a frame, because jitter represents grants, and each frame has one grant.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
-    # More steps are sampled than the run can need: their mean number, plus five standard deviations, plus 16. The
-    # standard deviation of the number is at most the square root of its mean.
+    # More steps are sampled than the run can need: the mean number of steps, plus five standard deviations, plus 16.
+    # The standard deviation of the number is at most the square root of its mean.
     count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
     if way == "down":
         # Jitter is smaller and steadier on the downlink than on the uplink, as in LeoCC's public trace
@@ -114,8 +114,8 @@ def jitter_rows(
             values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
         else:
             values_ns = rng.exponential(mean_ns, count)
-    # The lengths of steps are added in frames, and the sums are converted to ns (`frame_border_ns`). If rounded ns were
-    # added, steps would drift away from the frames.
+    # The lengths of steps are added in frames, and the sums are converted to ns (`frame_border_ns`). If the lengths
+    # were rounded to ns before the addition, the steps would drift away from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     begins_ns = frame_border_ns(access, begins)
     if access.jitter_spread_ratio:
@@ -149,7 +149,7 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
     begin_ns, end_ns = frame_border_ns(access, frames), frame_border_ns(access, frames + 1)
     step = np.arange(steps, dtype=np.int64)
     t_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * step // steps
-    # A packet in the middle of a step waits for the rest of the frame, and the step's value is this wait.
+    # A packet in the middle of a step waits for the end of the frame. This waiting time is the value of the step.
     middle_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * (2 * step + 1) // (2 * steps)
     return t_ns.ravel(), (end_ns[:, None] - middle_ns).ravel()
 

@@ -90,8 +90,8 @@ def test_the_jitter_up_may_be_without_a_bound():
     access = plan_of(60, jitter_up_shape="exponential").medium
     _, values_ns = jitter_rows(access, "up", 1, 3600 * SECOND_NS, np.zeros(1, dtype=np.int64))
     assert values_ns.mean() == pytest.approx(10.5e6, rel=0.01)
-    # A share e^-3 of an exponential distribution is above three times the mean; a uniform one has no value above twice
-    # the mean.
+    # In an exponential distribution, a share e^-3 of the values is above three times the mean. In a uniform
+    # distribution, no value is above twice the mean.
     assert (values_ns > 31.5e6).mean() == pytest.approx(np.exp(-3), rel=0.05)
 
 

@@ -40,9 +40,9 @@ def outages_ns(
     # begin before its reconfiguration.
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
-    # The number of outages n at a reconfiguration that has any: P(n) = (1 - again) again^(n - 1). Random numbers are
-    # generated for every reconfiguration, even for one without outages. A change of `outage_share` therefore does not
-    # change the other random numbers.
+    # If a reconfiguration has outages, their number is n with the probability P(n) = (1 - again) again^(n - 1). Random
+    # numbers are generated for every reconfiguration, including reconfigurations without outages. A change of
+    # `outage_share` therefore does not change the other random numbers.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # The logarithm of an outage's length is uniformly distributed. With 5 to 800 ms, half of the outages are shorter
@@ -50,8 +50,8 @@ def outages_ns(
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
-    # The whole outage must lie within `outage_reach`: the longer the outage is, the closer its middle is to the
-    # reconfiguration.
+    # The whole outage must lie within `outage_reach` of the reconfiguration. The longer an outage is, the closer its
+    # middle must be to the reconfiguration.
     middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
     begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
     end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)

@@ -44,8 +44,8 @@ def test_every_phase_of_the_second_is_hit_alike():
     at_ns = np.arange(0, HOURS * 3600 * SECOND_NS, 5_000_000, dtype=np.int64)
     out = np.searchsorted(begin_ns, at_ns, side="right") > np.searchsorted(end_ns, at_ns, side="right")
     by_phase = out.reshape(-1, 20, 10).mean(axis=(0, 2))
-    # The middle of a long outage has a narrower triangular distribution, so the probability of an outage varies by some
-    # percent with the phase.
+    # The longer an outage, the narrower the triangular distribution of its middle. The probability of an outage
+    # therefore varies by some percent with the phase.
     assert by_phase.max() / by_phase.min() < 1.25
 
 

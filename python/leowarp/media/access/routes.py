@@ -113,7 +113,8 @@ def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
-    # The first slot began before the run, and the last slot may end after the run. Only the time within the run counts.
+    # The first slot began before the run, and the last slot may end after the run. Only the part of each slot that lies
+    # within the run is counted.
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
     lasts_ns = np.diff(held)
     in_run_ns = slots.base_ns[lasts_ns > 0]

@@ -81,8 +81,8 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     # Huston's study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
     # directions.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
-    # Without geometry there are no real satellites. Each slot has a satellite name of its own, so that its path differs
-    # from the path of the previous slot.
+    # Without geometry, the positions of satellites are not modelled. Each slot gets an invented satellite name of its
+    # own, so that its path differs from the path of the previous slot.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 
@@ -107,8 +107,8 @@ def first_reconfiguration_ns(access: Access) -> int:
         Lagos traces show them, too.
     """
     clock = datetime.fromisoformat(access.clock)
-    # The phase is relative to midnight, in seconds of the day. If the period divides neither minute nor hour, the
-    # sequence of periods therefore begins again with the phase at each midnight.
+    # The phase is relative to midnight, in seconds of the day. Suppose that the period divides neither a minute nor an
+    # hour. The sequence of periods then begins again with the phase at each midnight.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns
@@ -125,15 +125,15 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # A separate random stream selects the slots that keep the previous base delay. Another `base_kept_ratio` therefore
-    # changes which slots get a new base delay, but not the random number from which a slot's new base delay is
-    # computed.
+    # A separate random stream selects the slots that keep the previous base delay. If `base_kept_ratio` changes, a
+    # different set of slots gets a new base delay. The random number from which a slot's new base delay is computed
+    # does not change.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         of_base_ns = quantiles_ns(access.base_rtts)
         drawn_ns = np.interp(draws, np.linspace(0.0, 1.0, len(of_base_ns)), of_base_ns)
         kept[0] = False
-        # For each slot, the last slot in which the base delay changed.
+        # `changed` contains, for each slot, the last slot in which the base delay changed.
         changed = np.maximum.accumulate(np.where(kept, 0, np.arange(slots)))
         return np.rint(drawn_ns).astype(np.int64)[changed]
     base_ns = np.empty(slots, dtype=np.int64)

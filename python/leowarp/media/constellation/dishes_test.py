@@ -110,8 +110,8 @@ def test_packets_pass_the_dish_and_follow_the_routes_at_every_instant(variant: d
                 row for row in routes.table.to_pylist()
                 if (row["t_ns"], row["source"], row["destination"]) == (t_ns, *ends)
             )  # fmt: skip
-            # At a reconfiguration between two delay updates, links that do not change have the delay of the last delay
-            # update.
+            # A reconfiguration may be between two delay updates. Links that do not change then have the delay of the
+            # last delay update.
             if t_ns % resolved.routing.link_interval_ns == 0:
                 assert sum(state.delay_ns[hop] for hop in pairwise(names)) == row["delay_ns"]
 

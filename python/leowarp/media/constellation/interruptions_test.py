@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ground links with a gap after a handover, and the links whose lasers need time."""
+"""Tests ground links with a gap after a handover. Also tests links whose lasers need time."""
 
 from itertools import pairwise
 from typing import Any
@@ -44,8 +44,8 @@ def links(path):
 
 
 def handovers(routes):
-    """Return (time of a route update, ground link) for every ground link that a path uses after this update, but not
-    before it."""
+    """Return pairs (time of a route update, ground link). After this update, a path uses the ground link. Before the
+    update, the path did not use it."""
     found = []
     paths = [[routes.nodes[node] for node in now[0]] for now in routes.paths]
     for (before, now), t_ns in zip(pairwise(paths), routes.t_ns.tolist()[1:], strict=True):
@@ -56,7 +56,8 @@ def handovers(routes):
 
 
 def intervals(rows, event, column, value):
-    """Map (link with its satellite first, begin) to the end of each interval in which `column` has this value."""
+    """Return a dict with each interval in which `column` has this value. The key is (link with its satellite first,
+    begin), and the dict's value is the end."""
     found, open_ = {}, {}
     for row in (row for row in rows if row["event"] == event):
         ends = row["a"], row["b"]
@@ -172,8 +173,8 @@ def test_an_acquisition_longer_than_an_interval_keeps_links_out_for_several():
     assert routes.paths != again.paths
 
 
-# The planes are those of tests/guest/gaps_test.py: depending on latitude, the nearest three neighbours of a satellite
-# are in its own plane or in others.
+# The planes are the same as in tests/guest/gaps_test.py. Depending on latitude, the nearest three neighbours of a
+# satellite are in its own plane or in other planes.
 FEW_PLANES = {
     "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3, "isl.max_range": "6000 km",
     "ground.max_ground_range": "2500 km", "run.duration": "1200 s", "isl.acquiring": "lost",
@@ -217,8 +218,8 @@ def test_classes_of_equal_times_are_no_classes():
 
 
 def test_only_links_between_planes_are_new_over_18_planes_of_36():
-    """Without `terminals`, check that no link within a plane is ever new. The distances within a plane do not change,
-    so an acquisition time for these links has no effect."""
+    """If `terminals` is not set, check that no link within a plane is ever new. The distances within a plane do not
+    change, so an acquisition time for these links has no effect."""
     lost = {"isl.acquiring": "lost"}
     both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
     assert 'acquisition = "0 s"' in one.to_toml()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests nodes that switch to new routes one after another: their order, their times, and what happens to packets in
-between."""
+"""Tests nodes that switch to new routes one after another. The tests check the order and the times of the switches, and
+what happens to packets between them."""
 
 import itertools
 from typing import Any
@@ -103,7 +103,7 @@ def test_a_timeline_says_for_how_long_entries_contradict_each_other():
     assert last_first == {"circle_ns": 0, "no_entry_ns": 0}
     first_first = times(update="staggered", update_order="source-first")
     assert sum(first_first.values()) > 0
-    # A pair has no complete path for at most the time that its own nodes need to switch.
+    # A pair may lack a complete path, but at most for the time that its own nodes need to switch.
     assert sum(first_first.values()) <= 2 * 2 * 1400 * MS
     assert times(update="staggered", update_delay="10 ms")["no_entry_ns"] * 10 == first_first["no_entry_ns"]
 
@@ -112,7 +112,7 @@ def test_nodes_that_need_longer_than_the_links_live_are_refused():
     with pytest.raises(ScenarioError, match=r"nodes of the route update at 30 s need .* to switch") as caught:
         made(update="staggered", update_delay="5 s")
     assert "routing.update_delay" in str(caught.value.hint)
-    # With ARP, links are removed 5 s after an update, which leaves less time.
+    # With ARP, links are removed 5 s after an update, so nodes have less time to switch.
     made(update="staggered", update_delay="500 ms")
     with pytest.raises(ScenarioError, match="comes 5 s after it"):
         made(update="staggered", update_delay="500 ms", example="madrid-tokyo-emulator")

@@ -120,13 +120,13 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
-            # Removals come before new links. A link that is due for removal (after 5 s) becomes a new link, even if
-            # this update uses it again.
+            # Old links are removed before new links come up. A link whose removal is due (after 5 s) is removed. If
+            # this update uses the link again, it becomes a new link.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
                     self._take_up(t_ns, code)
-            # Delays change only at delay updates; at any other route update, only a link that comes into use needs a
+            # Delays change only at delay updates. At any other route update, only links that come into use need a
             # delay.
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
@@ -215,7 +215,7 @@ class _Builder:
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # The 5 s until a link is removed begin at the first update at which no path uses the link.
+                # The 5 s before a link's removal begin at the first update without a path over this link.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
@@ -270,8 +270,8 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # With `drop`, `live` may contain links that have just gone down. Their delays are not set now, but when the
-        # links come up again.
+        # With `drop`, `live` may contain links that have just gone down. The delays of such links are not set now, but
+        # when the links come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])

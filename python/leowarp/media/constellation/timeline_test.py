@@ -43,7 +43,7 @@ def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
 
 
 def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
-    """Check the conditions of every constellation timeline at every instant with an event."""
+    """Check the conditions that every constellation timeline must satisfy, at each instant with an event."""
     events = table.to_pylist()
     order = [(e["t_ns"], 7 if e["event"] == "link" and not e["up"] else RANK[e["event"]]) for e in events]
     assert order == sorted(order)
@@ -81,8 +81,8 @@ def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
             if row["path"] is not None and (resolved.routing.leaving_links == "keep" or t_ns == update):
                 assert walked == [f"host:{source}", *row["path"], f"host:{destination}"]
                 assert tuple(row["path"]) == of_pair[row["path_id"]]
-            # At a route update that is no delay update, delays are those of the last delay update, not those of the
-            # current positions.
+            # A route update may be no delay update. The delays then belong to the last delay update, not to the current
+            # positions.
             refreshed = t_ns % resolved.routing.link_interval_ns == 0
             if walked is not None and t_ns == update and row["path"] is not None and refreshed:
                 hops = list(pairwise(row["path"]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the routes to a mobile terminal. The tests check which satellite is the last one under each rule, and the
-delays if the channel is the last hop."""
+"""Tests the routes to a mobile terminal. The tests check which satellite each rule selects as the last one. They also
+check the delays if the channel is the last hop."""
 
 import dataclasses
 import itertools
@@ -103,7 +103,7 @@ def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
     for rule in ("kept", "highest"):
         assert all(
             free <= bound + 0.3 for free, bound in zip(lengths_m["shortest"], lengths_m[rule], strict=True)
-        )  # A range of 0.3 m is 1 ns of delay: by the tie rule, a path stays if it is longer by up to 1 ns.
+        )  # A range of 0.3 m is 1 ns of delay. By the tie rule, the current path stays if it is longer by up to 1 ns.
 
 
 def test_links_by_range_find_the_route_to_another_last_satellite():

@@ -47,7 +47,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     """
     realised = realisation_of(plan, mobile)
     rows, outcomes = realised.rows(), realised.outcomes
-    # With resequencing, the link holds packets behind an undecoded one until that one is decoded or lost.
+    # With resequencing, packets behind an undecoded packet wait in the link until that packet is decoded or lost.
     last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(NODES)
     for node, kind in enumerate(("router", "router", "router", "host", "host")):

@@ -96,7 +96,7 @@ def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path
     assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
     assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
     assert not of_kind(free, "capacity")
-    # Whether a packet is decoded does not depend on whether retransmissions take capacity.
+    # Retransmissions may take capacity or not. The same packets are decoded in both cases.
     assert of_kind(free, "channel") == of_kind(shared, "channel")
     unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
     assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}
@@ -192,7 +192,7 @@ def routed(folder, keys="", below="", duration="300 s"):
 
 
 def forward_of(table):
-    """Return the delays between gateway and satellite, as a dict of dicts keyed by direction and by time."""
+    """Return the delays between gateway and satellite in ns, as `[direction][time in ns]`."""
     delays_ns = {}
     for row in of_kind(table, "delay"):
         if {row["a"], row["b"]} == {"gateway", "satellite"}:

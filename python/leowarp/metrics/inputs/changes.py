@@ -99,7 +99,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
         instants = [np.array([row.t_ns], dtype="int64")]
         for a, b in taken:
             when = links.delay_instants_ns(a, b)
-            # If a delay is set at the same instant as the route, the first piece already has this delay.
+            # If a delay and the route are set at the same instant, the first piece already has the new delay.
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
@@ -213,7 +213,8 @@ def route_changes(
         instants = [0, *(change.t_ns for change in changes), end_ns]
         for index, change in enumerate(changes):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # `instants` begins with the run's start, which is not a change, so the next change has index + 2.
+            # The first entry of `instants` is the run's start, which is not a change. The next change is therefore at
+            # index + 2.
             next_ns = instants[index + 2]
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
@@ -222,7 +223,7 @@ def route_changes(
             # already have the delays of the new path, so the delay before the change is read 1 ns earlier.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
-            # An access link on both paths stays in use, so a step of its delay is not a part of the change.
+            # If an access link is on both paths, it stays in use. A step of its delay is then not a part of the change.
             stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
                 before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
@@ -270,8 +271,8 @@ def _what_changed(
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
-    # Links are counted from the source. The last link is left out: two paths that differ only in the last link count as
-    # the same path.
+    # The shared links are counted from the source. The last link is left out: two paths that differ only in the last
+    # link count as the same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
@@ -299,7 +300,7 @@ def _left_behind(
         return dict.fromkeys(
             ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
         )
-    # A link on both paths keeps its queue, and the packets in the queue keep their order.
+    # If a link is on both paths, its queue remains, and the packets in the queue keep their order.
     old, new = tables.links_of(before), tables.links_of(after)
     left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
     met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
@@ -385,8 +386,8 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Return the increase of a cumulative column of `sockets` between two instants. The value at an instant is the last
     sample at or before it."""
     mine = tables.of_flow("sockets", flow)
-    # Cumulative counters of a socket start at 0. A counter therefore has the value 0 in a sample that lacks it, and
-    # before the socket's first sample.
+    # Cumulative counters of a socket start at 0. A counter is therefore 0 before the socket's first sample, and in
+    # samples in which it is missing.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

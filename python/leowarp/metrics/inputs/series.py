@@ -81,8 +81,7 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
         return None
     order = np.argsort(values[keep], kind="stable")
     cumulative = np.cumsum(weights[keep][order])
-    # The factor allows for rounding of the running sum, which could otherwise move the index past the value that
-    # reaches q.
+    # Rounding of the running sum could move the index past the value that reaches q. The factor prevents this.
     index = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12), side="left")
     return float(values[keep][order][min(int(index), len(order) - 1)])
 
@@ -104,8 +103,8 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
-    # Rounding of the sum may give 0.9999999999999999 instead of 1. With a last share below 1, `ccdf` of the largest
-    # value would be above 0, although no value is larger.
+    # Rounding of the sum may give 0.9999999999999999 instead of 1. If the last share were below 1, `ccdf` of the
+    # largest value would be above 0. No value is larger, however.
     share[-1] = 1.0
     return x, share
 

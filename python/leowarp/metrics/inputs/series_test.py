@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic on series is compared with results computed by hand, and with laws that hold for all series."""
+"""Tests the arithmetic on series against results computed by hand, and against laws that are true for all series."""
 
 import numpy as np
 import pytest

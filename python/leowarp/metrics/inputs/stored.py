@@ -157,7 +157,7 @@ class _Stored(Tables):
         rows = self._row_counts.get(name, 0)
         make_room(self, name, rows)
         if rows > MANY_ROWS:
-            # Callers use only those parts of a data frame that `LargeTable` has as well.
+            # Callers use only those methods and attributes of a data frame that `LargeTable` also has.
             return cast(pd.DataFrame, self._large(name, rows))
         table = self._read(name)
         _check_columns(table, NEEDED[name], f"{self._where}, table {name}", TABLES[name].arrow())
@@ -192,8 +192,8 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. In all
-        # other runs, the tables contain the numbers of route changes, and the guest uses the same numbers.
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. In
+        # newer runs, the tables contain the numbers of route changes. The guest uses the same numbers.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reading of large tables by column and by flow, and their release for another run. The tests check that the
+"""Tests that large tables are read by column and by flow, and are released for another run. The tests check that the
 numbers stay the same."""
 
 import numpy as np
@@ -89,8 +89,8 @@ def test_a_run_that_is_released_is_not_compared_with_others(run_dir, monkeypatch
     first, second = read_tables(run_dir), read_tables(run_dir)
     assert len(first.bins) == len(second.bins)
     monkeypatch.setattr(held, "MOST_ROWS", 0)
-    # The first entry of the list of large tables is `bins` of `first`. Removing an entry of `second` must not compare
-    # the two runs.
+    # The first entry of the list of large tables is `bins` of `first`. When an entry of `second` is removed, the two
+    # runs must not be compared.
     assert len(first.links)
     assert set(vars(first)) & set(TABLES) == {"bins", "links"}
     assert not set(vars(second)) & set(TABLES)

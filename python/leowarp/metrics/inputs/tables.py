@@ -158,8 +158,8 @@ class Tables:
     def knows_drops(self) -> bool:
         """Return whether the table `drops` contains every loss. The result is False if the hosts did not capture
         packets, because some links (netem) do not report their drops."""
-        # netem does not report drops. A packet that netem drops is in `drops` only because it is missing in the capture
-        # of the receiving host.
+        # netem does not report drops. If netem drops a packet, `drops` contains this packet only because the receiving
+        # host's capture lacks it.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:

@@ -43,7 +43,7 @@ def _of_switches(tables: Tables) -> dict[str, int | None]:
         return {}
     switches = tables.switches
     longest_ns = switches["held_back_longest_ns"].max()
-    # A table written before copies existed lacks the column `copied_bytes`.
+    # Tables from versions without copies lack the column `copied_bytes`.
     copied = switches["copied_bytes"].dropna() if "copied_bytes" in switches else ()
     return {
         "moved_pkts": int(switches["moved_pkts"].sum()),

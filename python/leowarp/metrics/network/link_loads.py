@@ -24,8 +24,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. The link's load needs
-# the header bytes, because `sent_bytes` counts only payload.
+# In addition to IP, Ethernet has 14 header bytes, and TCP with timestamps has 32. UDP and ICMP echo have 8 each. The
+# link's load needs the header bytes, because `sent_bytes` counts only payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
@@ -161,8 +161,8 @@ class _Ways:
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # `row` is the path that was valid when the packet was dropped. If the path lacks the link that dropped the
-            # packet, the latest earlier path with this link is used.
+            # `row` is the index of the path that was valid when the packet was dropped. If the path lacks the link that
+            # dropped the packet, the latest earlier path with this link is used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
@@ -184,8 +184,8 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         # The table has a row only where the queue changed. The value of a row is valid until the next row.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # `queue_max_pkts` is the maximum since the previous sample. If a sample is at the end of a step, its maximum
-        # belongs to the step that ends there, not to the next step.
+        # `queue_max_pkts` is the maximum since the previous sample. If a sample is at the border between two steps, its
+        # maximum belongs to the earlier step.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])

@@ -65,7 +65,7 @@ def test_what_waits_unchanged_waits_in_every_step(made):
         {"t_ns": [2 * S, 8 * S], "direction": QUEUED, "queue_pkts": [7, 0], "queue_bytes": 0, "queue_max_pkts": [9, 7]}
     )
     queue = loads(dataclasses.replace(tables, links=rows), flows)["queue_max_pkts"][QUEUED]
-    # The sample at 2 s has the maximum since the previous sample, so it raises the value of second 1.
+    # The sample at 2 s contains the maximum since the previous sample, so the value of second 1 rises.
     assert queue.reindex(range(10)).tolist() == [0, 9, 7, 7, 7, 7, 7, 7, 0, 0]
 
 

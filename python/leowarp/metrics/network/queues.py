@@ -39,7 +39,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
 
 def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    # Arrays of the whole table's columns are used, because a frame per direction would take ten times as long.
+    # The rows are selected from arrays of whole columns. Making a frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}
     # The table has rows only where the queue changed, so a queue is empty until its first row.
@@ -93,8 +93,8 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # Runs of an older version have the maxima only in packets, and these include packets that links sent after the
-    # run's end.
+    # In runs of an older version, the maxima are given only in packets. They also include packets that links sent after
+    # the run's end.
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
@@ -109,7 +109,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
         capacity_bits = _capacity_bits(links, (a, b), up_spans)
         path_bits = _capacity_bits(links, (a, b), path_spans)
         queue = queue_series(tables, direction, end_ns)
-        # If a run sampled no queues, the weights are 0, so that the mean and the percentile are unknown and not 0.
+        # If a run sampled no queues, the weights are 0. The mean and the percentile are then unknown instead of 0.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
         # A direction without a `queue` event has a FIFO with the limits of the link.
         discipline, ecn = queues.get((a, b), ("fifo", False))
@@ -175,8 +175,8 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A second up event without a down event in between changes nothing. If a link is up at the end of the run, its
-        # last up time ends at `end_ns`.
+        # A link may have two up events without a down event between them. The second up event then changes nothing. If
+        # a link is up at the end of the run, its last up time ends at `end_ns`.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:

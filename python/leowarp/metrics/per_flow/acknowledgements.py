@@ -43,8 +43,8 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts per network namespace, which is per host. If two flows start at a host, its timeouts cannot
-    # be attributed to either of the two.
+    # Linux counts timeouts per network namespace, and each host has its own namespace. If two flows start at a host,
+    # the host's timeouts cannot be attributed to one flow.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The acknowledgements of synthetic flows, whose ratios can be computed by hand."""
+"""Tests the acknowledgements of synthetic flows. Their ratios can be computed by hand."""
 
 import json
 
@@ -27,7 +27,7 @@ def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
 
 def trace() -> dict[str, pa.Table]:
     """Return a trace in which flow 0 has 20 ACKs. Ten ACKs answer two segments each after 2 ms, and three ACKs answer
-    one segment each after 40 ms. Another 5 ACKs answer one segment each at once, and 2 answer no segment."""
+    one segment each after 40 ms. Five more ACKs answer one segment each without delay. Two ACKs answer no segment."""
     names = list(COUNTERS)
     return {
         "acks": table(

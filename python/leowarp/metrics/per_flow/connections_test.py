@@ -22,8 +22,8 @@ def test_the_goodput_of_a_connection_is_the_payload_that_arrived_over_its_life(t
     mine = dataclasses.replace(tables, connections=(CONNECTION,))
     found = datagram_scalars(mine, 0, Life(0, END_NS, payload_bytes=1))
     assert found["program"] == 7
-    # Packets sent in the last 45 ms do not arrive before the end, because the delay is 45 ms. Ten packets are sent
-    # twice, and the three that were dropped are retransmitted.
+    # The delay is 45 ms, so packets that are sent in the last 45 ms do not arrive in time. Ten packets are sent twice,
+    # and the three that were dropped are retransmitted.
     arrived = 60_000 - 45 + 10 + DROPPED_PKTS - DROPPED_PKTS
     assert found["payload_mean_bps"] == pytest.approx(arrived * PAYLOAD_BYTES * 8 / (END_NS / S))
     # The connection is still open when the run ends. In an open connection, packets sent in the last 50 ms do not

@@ -89,7 +89,7 @@ class Delays:
         """Return the quantile `q` of the delays and its maximum error, in ns. The module's docstring describes the
         estimate."""
         below = np.cumsum(self.pkts)
-        # The factor allows for rounding, which could otherwise move the rank past the packet that reaches q.
+        # Without this factor, rounding could increase the rank beyond the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
         # The first rank gives the minimum and the last rank gives the maximum; both values are exact.
         if rank in (1, int(below[-1])):
@@ -126,7 +126,7 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
     """Return a dict from (flow, quantity) to the delays. All flows are selected together, because a thousand separate
     selections would take seconds."""
-    # A row without edges counts packets without a delay, which exist only for round trips.
+    # A row without edges has the number of packets without a delay. Such packets exist only for round trips.
     rows = tables.delays.sort_values("lower_ns")
     lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))
     has_edges = ~np.isnan(lower)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the distributions of delays that are computed from bins against the delays of the single packets."""
+"""Tests distributions of delays that are computed from bins. They must agree with the delays of the single packets."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ MS = 1_000_000
 
 @pytest.fixture(scope="module")
 def access(tmp_path_factory):
-    """A run that has the table `delays`, but in which not all packets are stored."""
+    """A run with the table `delays`. The run does not store all packets."""
     path = syn.write_synthetic_access(tmp_path_factory.mktemp("access") / "run")
     packets = {flow: syn.data_packets(flow) for flow in syn.INTERVALS_NS}
     return with_delays(read_tables(path), packets), resolve(load(path / "00-plan.toml")), packets
@@ -36,7 +36,7 @@ def with_delays(tables, packets):
 
 
 def of(tables, delay_ns):
-    """Return the distribution of the round trips of a flow, whose packets have the delays `delay_ns`."""
+    """Return the distribution of a flow's round trips. The flow's packets have the delays `delay_ns`."""
     flow, nothing = 1, pd.Series([None], dtype="Int64")
     ends = {"rtt_min_ns": min, "rtt_max_ns": max, "rtt_sum_ns": sum}
     known = {name: [of(delay_ns)] if delay_ns else nothing for name, of in ends.items()}
@@ -96,8 +96,8 @@ def test_of_no_packets_there_is_no_number(access):
 
 def test_within_a_bin_ranks_are_spread_between_the_smallest_and_the_largest(access):
     tables, _, _ = access
-    # The first bin contains the minimum, and the last one the maximum. One bin that is not cut is between the first and
-    # the last bin.
+    # The first bin contains the minimum, and the last one the maximum. Between the first and the last bin is one bin
+    # that is not cut.
     edges = (40 * MS // 8192 * 8192 + np.arange(4) * 8192).tolist()
     found = of(tables, [edges[0] + 4192, edges[0] + 5000, *[edges[1] + 7] * 4, edges[2] + 10])
     assert [found.quantile_ns(k / 7) for k in range(1, 8)] == [

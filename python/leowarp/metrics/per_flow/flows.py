@@ -67,8 +67,8 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # A packet gets an RTT only if the ACK before its own ACK is stored in the same window. If the previous ACK is not
-    # stored, an unstored ACK may have covered the packet earlier.
+    # A packet gets an RTT only if the ACK before the packet's ACK is stored in the same window. Otherwise, an ACK that
+    # is not stored may have covered the packet earlier.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
@@ -170,7 +170,7 @@ def received_ce_pkts(tables: Tables) -> int | None:
     """Return how many packets arrived at any host with a congestion mark. None means that no host reported them."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
-    # The result is 0 if hosts counted marks and saw none, and null if no host counted marks.
+    # If hosts counted marks, but saw no mark, the result is 0. If no host counted marks, the result is null.
     return sum(known) if known else None
 
 
@@ -208,8 +208,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
         # The largest value of a counter is used, not the last one. The largest and the last value differ only for
-        # `reordering_pkts`, which the sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). Counts
-        # other than `reordering_pkts` never decrease.
+        # `reordering_pkts`, which the sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other
+        # counters never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Samples are weighted by time, because their intervals are shorter where a flow starts or ends.

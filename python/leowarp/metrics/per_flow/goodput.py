@@ -42,7 +42,8 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
-        # The kernel counts SACKed data in segments (tcpi_sacked), so every SACKed segment counts as a full one.
+        # The kernel counts SACKed data in segments (tcpi_sacked). Every SACKed segment is therefore treated as a full
+        # segment.
         delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
     else:
         delivered = floats(samples[_COUNTER[series]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The goodput of synthetic runs, compared with sums over their packets."""
+"""Tests the goodput of synthetic runs against sums over the runs' packets."""
 
 import dataclasses
 
@@ -120,7 +120,7 @@ def test_packets_that_arrive_after_the_end_are_none_of_a_flow_s_life():
     in_time = int((run.data["received_ns"] <= END_NS).sum())
     found = arrived(run.tables, 0, DATA, lived)
     assert found is not None
-    # Packets sent in the last 50 ms are left out, although some of them arrived in time.
+    # Packets that were sent in the last 50 ms are left out, although some of them arrived in time.
     assert in_time - 5 <= found.pkts < in_time < len(run.data)
     assert found.payload_bytes == found.pkts * PAYLOAD_BYTES
     whole = arrived(run.tables, 0, DATA, Life(0, END_NS, 1))

@@ -15,7 +15,7 @@ S = 10**9
 
 
 def scalars_of(*rows: dict, end_ns: int = 100 * S) -> dict:
-    """Return the scalars of flow 3 in a run whose programs wrote the lines `rows`."""
+    """Return the scalars of flow 3 in a run. The run's programs wrote the lines `rows`."""
     given = [{"flow": 3, "role": 0, **row} for row in rows]
     table = pa.Table.from_pylist(given, schema=TABLES["measures"].arrow({}))
     found = measure_scalars(tables_of({"measures": table}), 3, end_ns)
@@ -74,8 +74,8 @@ def test_a_video_that_never_stalled_says_so():
 
 
 def test_frames_have_delays_losses_and_freezes():
-    # There are 30 frames per second, each taking 20 ms to arrive. Frames 40 to 49 are lost, and frame 60 arrives after
-    # frame 61.
+    # There are 30 frames per second. Most frames take 20 ms to arrive. Frames 40 to 49 are lost, and frame 60 arrives
+    # after frame 61.
     rows = [{"kind": "frame", "number": i, "start_ns": i * 33 * MS} for i in range(100)]
     for row in rows:
         if not 40 <= row["number"] < 50:
@@ -102,12 +102,12 @@ def test_a_freeze_is_three_times_the_mean_and_150_ms_above_it():
             (np.concatenate((np.arange(40) * steady_ms, [39 * steady_ms + last_ms])) * MS).astype("int64")
         ).tolist()
 
-    # The mean of the last 30 intervals includes the interval x that is compared: x exceeds (29 * 33 + x) / 30 + 150
-    # from 188.17 ms on.
+    # The compared interval x is one of the last 30 intervals, so their mean includes it: x exceeds (29 * 33 + x) / 30 +
+    # 150 from 188.17 ms on.
     assert after(33, 188) == []
     assert after(33, 189) == [189 * MS]
-    # If frames are 100 ms apart, an interval counts as a freeze if it exceeds three times the mean interval. An
-    # interval x exceeds 3 * (29 * 100 + x) / 30 from 322.2 ms on.
+    # If frames are 100 ms apart, an interval of more than three times the mean interval is a freeze. An interval x
+    # exceeds 3 * (29 * 100 + x) / 30 from 322.2 ms on.
     assert after(100, 322) == []
     assert after(100, 323) == [323 * MS]
     assert freezes(np.array([0, 1, 2, 3, 1000]) * MS).tolist() == [], "of four intervals nothing is told"

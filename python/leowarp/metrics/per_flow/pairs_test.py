@@ -110,7 +110,7 @@ def test_pairs_of_a_thousand_flows_are_sums_over_their_packets(crowd):
             int(in_order_bytes(run.data[run.data["flow"] == number], np.array([stop_ns]))[0])
             for number, (_, stop_ns) in zip(numbers, lives, strict=True)
         )
-        # Milliseconds in which at least one flow lived.
+        # For each millisecond, whether at least one flow lived in it.
         alive = np.zeros(END_NS // MS + 1, dtype=bool)
         for start_ns, stop_ns in lives:
             alive[start_ns // MS : -(-stop_ns // MS)] = True

@@ -85,7 +85,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
     # For each time, it is enough to check the last instant before it and the first instant after it, because instants
-    # are sorted. If there is no instant before the time or no instant after it, both distances refer to the same
+    # are sorted. For a time before the first instant or after the last instant, both distances refer to the same
     # instant.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
@@ -177,7 +177,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
         if len(whole.sent_ns) == 0:
             continue
         # The start and the end of the run are not changes, so the first slot needs no guard time at its start, and the
-        # last slot none at its end. At a change, a guard time is needed: the additional delay of a handover must not
+        # last slot none at its end. A guard time is needed at a change. The additional delay of a handover must not
         # affect a slot's minimum and deviation.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalars of probes with known results: differences of delays, bursts of lost probes, probes near a route change,
-and slots."""
+"""Tests the scalars of probes against known results. The scalars are about differences of delays, bursts of lost
+probes, probes near a route change, and slots."""
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,7 @@ def test_nothing_is_near_no_change():
 
 
 def test_slots_step_at_the_changes_and_leave_the_spikes_out():
-    # The delay is 30 ms for 15 s, and the probe at the change has 80 ms (a spike). After the spike, the delay is 45 ms
+    # The delay is 30 ms for 15 s, and 80 ms for the probe at the change (a spike). After the spike, the delay is 45 ms
     # for 15 s. Every second probe has a delay that is 2 ms longer.
     delays = [30 + 2 * (k % 2) for k in range(15)] + [80] + [45 + 2 * (k % 2) for k in range(14)]
     delays[14] = None
@@ -75,7 +75,7 @@ def test_what_is_under_way_at_the_end_is_not_lost(tables):
     from dataclasses import replace
 
     # The longest round trip is 80 ms, and the run ends at 3.05 s. The reply to the probe at 3 s may come after the end,
-    # so this probe is excluded, and the probe at 2 s is lost.
+    # so this probe is excluded. The probe at 2 s is lost.
     echoes = pd.DataFrame({"flow": 0, "index": range(4), "sent_ns": [0, S, 2 * S, 3 * S],
                            "received_ns": [40 * MS, S + 40 * MS, 2 * S + 40 * MS, np.nan],
                            "reply_ns": [80 * MS, S + 70 * MS, np.nan, np.nan]})  # fmt: skip

@@ -95,7 +95,7 @@ def densities_of_scope(
     Returns: The kinds in the order of their first rows, and the rows in the order of the trace.
     """
     frame = tables.densities
-    # Indexes of six million rows take half the memory as int32.
+    # As int32, the indexes of six million rows take half the memory.
     of_scope = np.flatnonzero(frame["scope"].to_numpy() == SCOPES.index(scope)).astype("int32")
     kinds, firsts = np.unique(frame["kind"].to_numpy()[of_scope], return_index=True)
     for kind in kinds[np.argsort(firsts)]:

@@ -56,7 +56,7 @@ def test_the_obvious_implementation_knows_the_worked_examples():
 
 
 def of_run(packets, plan):
-    """Return the summary of the flow in a run with these packets, and the first transmissions."""
+    """Make a run with these packets. Return the summary of its flow, and the number of first transmissions."""
     (flow,) = metrics(tables_of(transfer.tables_of_run(packets)), plan).summary["flows"]
     return flow, int((~packets["is_retransmission"]).sum())
 
@@ -84,8 +84,8 @@ def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repe
     lengths = [syn.PAYLOAD_BYTES] * len(first)
     again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
     agree(flow, again.to_dict())
-    # A packet is late if any packet sent later overtook it, even a retransmission, so late packets are searched among
-    # all packets.
+    # A packet is late if a packet that was sent later overtook it. Retransmissions can overtake too, so the comparison
+    # includes all packets.
     order = came["sent_ns"].to_numpy()
     late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
     assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)
@@ -138,7 +138,8 @@ def test_scalars_of_the_summary_are_those_of_the_whole_run(result):
     for name, column in SCALARS.items():
         expected = None if pd.isna(run[column]) else run[column]
         assert flow[name] == expected, name
-    # 26 packets are late by up to 26 places, and 51 are early by up to 26 places. No packet has any other displacement.
+    # 26 packets are late by up to 26 positions, and 51 packets are early by up to 26 positions. No packet has any other
+    # displacement.
     density = histogram(result.densities, 0, "density")
     shares = density["share_ratio"].to_numpy(dtype="float64")
     assert flow["mean_displacement_pkts"] == pytest.approx((np.abs(density["index"]) * shares).sum())

@@ -64,8 +64,8 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
-    # If only some packets of a bin are stored (late, lost and retransmitted packets), these packets are not used,
-    # because the bin's mean includes them.
+    # Sometimes only the late, lost and retransmitted packets of a bin are stored. These packets are then not used,
+    # because the bin's mean already includes them.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
@@ -95,8 +95,7 @@ class _Way:
         # A bin is stored completely if it has as many stored packets as sent packets; no column of the tables says this
         # directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # A bin from which no packet arrived has no delay. All packets of a bin without arrivals were lost or are in
-        # flight.
+        # If no packet of a bin arrived, the bin has no delay. Its packets were lost or are in flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -128,8 +127,8 @@ class _Way:
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # If all bins up to the first stored packet after an instant are stored completely, no packet was sent between
-        # the instant and this packet.
+        # Consider the first stored packet after an instant. If all bins up to this packet are stored completely, no
+        # packet was sent between the instant and this packet.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

@@ -101,8 +101,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     mine = packets["direction"].to_numpy() == DATA
     lost = packets["drop_cause"].notna().to_numpy()
     counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
-    # There may be millions of packets that are neither late nor lost nor retransmitted, so only their times are
-    # selected.
+    # For late, lost and retransmitted packets, the columns in `_COLUMNS` are selected. There may be millions of other
+    # packets, so only their times are selected.
     times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
     data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
@@ -165,9 +165,9 @@ def _of_late(
     overtaken_at = _earliest_from(arrival, np.searchsorted(sent, late_sent, side="right"))
     between = np.searchsorted(instants, sent[_first_of(arrival, overtaken_at)], side="right") - before
     of_overtaker = (overtaken_at < late_received) & (between == 1)
-    # A change during the packet's flight proves the cause only if packets on one link cannot overtake each other. A
-    # single change between the sending of the late packet and the sending of the packet that overtook it always proves
-    # the cause.
+    # A change during the packet's flight proves the cause only if packets on one link cannot overtake each other.
+    # Consider two sending times: of the late packet, and of the packet that overtook it. A single change between these
+    # times always proves the cause.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
@@ -225,7 +225,7 @@ def _of_lost(
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # At the latest change, the nodes switch one by one, and the packet was sent before the last node had
+            # At the latest change, the nodes switched one after another. The packet was sent before the last node had
             # switched. The packet reached a node that had no route yet, or looped between nodes.
             change_numbers[index] = last[index]
     # If a path changes and a link goes down at the same instant, the change comes first in the timeline
@@ -286,8 +286,9 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # `turns` counts how often the change differs from one candidate to the next. A retransmission has one cause only if
-    # `turns` is the same at the first and at the last overlapping candidate.
+    # `turns` counts how often the change differs from one candidate to the next. If `turns` is equal at the first and
+    # the last overlapping candidate, all overlapping candidates have the same change. Otherwise, the retransmission has
+    # no single cause.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

@@ -23,8 +23,8 @@ LEFT = 2 * syn.LINKS.index(("s-00-00", "s-01-00"))
 
 
 def with_packets(tables, packets, *, no_path_from=None, drops=()):
-    """Return the synthetic run's tables with other packets. `no_path_from` is the index of the first route without a
-    path."""
+    """Return the synthetic run's tables, but with the packets in `packets`. `no_path_from` is the index of the first
+    route without a path."""
     rows = [
         {"flow": 0, "direction": 0, "len_bytes": 1000, "is_retransmission": False, "is_late": False,
          "drop_direction": None, "drop_cause": None, "is_spurious": None} | packet
@@ -40,7 +40,8 @@ def with_packets(tables, packets, *, no_path_from=None, drops=()):
 
 
 def counted(tables, **jitter):
-    """Return a dict of all counts that are not 0. A key contains the number of the change, where -1 means no change."""
+    """Return a dict of all counts that are not 0. A key contains the number of the route change. If no route change is
+    the cause, this number is -1."""
     frame = causes(tables, {PAIR: [0]}).set_index("change")[COUNTS]
     frame.index = frame.index.fillna(NONE).astype("int64")
     found = frame.stack()
@@ -132,7 +133,7 @@ def test_a_packet_and_its_retransmission_that_both_went_down_are_told_apart(tabl
         packet(7000, 20 * S - MS, drop_cause=3, drop_direction=LEFT, is_retransmission=True, is_spurious=False),
     ]
     found = counted(with_packets(tables, lost, drops=[(20 * S, LEFT, 7000), (10 * S + MS, LEFT, 7000)]))
-    # The retransmission was needed because of the first of the two losses, which no route change caused.
+    # The first of the two losses made the retransmission necessary. No route change caused this loss.
     assert found == {(NONE, "lost_pkts"): 1, (0, "lost_pkts"): 1, (NONE, "needed_retransmissions_pkts"): 1}
 
 

@@ -36,8 +36,8 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
     if not tables.knows_drops:
         return dict.fromkeys(["lost_near_changes_pkts", *names])
     t_ns, cause = _losses(tables, flow)
-    # A packet counts if it was dropped near the change, whenever it was sent. The packet may have been sent up to 60 ms
-    # before the drop: at 100 Mbit/s, sending a queue of 500 packets takes 60 ms.
+    # A packet counts if it was dropped near the change; its sending time does not matter. The packet may have been sent
+    # up to 60 ms before the drop: at 100 Mbit/s, sending a queue of 500 packets takes 60 ms.
     close = cause[near(t_ns, changes_ns)]
     counted: dict[str, int | None] = {"lost_near_changes_pkts": len(close)}
     return counted | {name: int((close == number).sum()) for name, number in zip(names, CAUSES, strict=True)}
@@ -98,8 +98,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # Before the change, the median is used, because a single probe may have met jitter. Around the change, the
-        # maximum is used, because the rise in delay is much shorter than a second.
+        # Before the change, the median delay is used, because the delay of a single probe may include jitter. Around
+        # the change, the maximum is used, because the delay stays high for much less than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:
@@ -122,8 +122,8 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # A flow that did not recover within the window took longer than any measured duration. If changes without
-        # recovery were left out, recovery would seem faster than it was.
+        # If a flow did not recover within the examined time, its recovery took longer than any measured duration. If
+        # changes without recovery were left out, recovery would seem faster than it was.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())

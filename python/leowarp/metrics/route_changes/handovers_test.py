@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with the synthetic run over an access link: losses near changes, recovery, round trips, shares, capacity
-tables."""
+"""Tests with the synthetic run over an access link. They check losses near changes, recovery, round trips, shares, and
+capacity tables."""
 
 import dataclasses
 
@@ -100,8 +100,8 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
     links, share = link_values(tables), 1448 / 1514
-    # The flow receives 19 Mbit/s of payload. Until 27 s, 19 Mbit/s is below 90 % of 40 Mbit/s; from 27 s on, 19 Mbit/s
-    # is above 90 % of 20 Mbit/s.
+    # The flow receives 19 Mbit/s of payload. The capacity is 40 Mbit/s until 27 s, and 20 Mbit/s from 27 s on. The
+    # flow's 19 Mbit/s is below 90 % of the first value, and above 90 % of the second.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
     received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
     sockets = pd.DataFrame(
@@ -143,7 +143,7 @@ def test_probes_of_the_summary(result):
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Each of the five delay levels has 25 replies, and thus 24 differences of 0; the only other differences are between
+    # Each of the five delay levels has 25 replies, and thus 24 differences of 0. All other differences are between
     # levels.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
@@ -235,8 +235,8 @@ def test_round_trips_are_those_of_the_packets(result):
     # the time.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # The run stores the packets of 4 s in each of the first three slots that begin with a change, and the packets of
-    # its last 4 s. For all other packets only means of bins are known, and the error of means is unknown.
+    # In each of the first three slots that begin with a change, the run stores the packets of 4 s. It also stores the
+    # packets of its last 4 s. For all other packets only means of bins are known, and the error of means is unknown.
     assert flow["rtt_error_ns"] is None
 
 
@@ -335,7 +335,7 @@ def test_without_packet_truth_nothing_of_packets_is_a_number(access):
 def test_marks_of_congestion_are_counted(result):
     assert result.summary["flows"][1]["delivered_ce_pkts"] == 7
     assert result.summary["received_ce_pkts"] == 3
-    # Two TCP flows end at the dish, so its host's counter cannot be attributed to either.
+    # Two TCP flows end at the dish. The counter of the dish's host cannot be attributed to one of these flows.
     assert result.summary["flows"][1]["received_ce_pkts"] is None
 
 

@@ -156,7 +156,7 @@ class _Life:
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return nothing
-        # The samples of the window are used, with one more sample on either side for the interpolation.
+        # All samples within the window are used. The interpolation also needs one more sample on either side.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -166,8 +166,8 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-        # Depth and beginning of a fall are searched only within `within_ns` after the change. The recovery from a fall
-        # is searched in the whole window after the change.
+        # The beginning and the depth of a fall are searched only within `within_ns` after the change. The recovery from
+        # this fall, however, is searched in the whole window after the change.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -177,7 +177,7 @@ class _Life:
             "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
             "fell_after_ns": None if fell is None else fell * rule.bin_ns,
             # If goodput did not fall, the duration is 0. If goodput fell but did not recover in the window, the
-            # duration is unknown, and not the length of the window.
+            # duration is unknown. It is not the length of the window.
             "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
             "recovered": fell is None or back is not None,
         }

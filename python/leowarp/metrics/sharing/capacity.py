@@ -180,8 +180,8 @@ def payload_ratio(
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # Header bytes for a flow whose segment size was not sampled: IP, 20 of TCP, and 12 of timestamps (RFC 7323,
-    # appendix A).
+    # These header bytes are used if the segment size of a flow was not sampled. They are the IP header, 20 bytes of TCP
+    # header, and 12 bytes of timestamps (RFC 7323, appendix A).
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
     # The segment size may be smaller than usual, because a program requested it (TCP_MAXSEG). It is unknown whether

@@ -197,10 +197,10 @@ class _LastLinks:
         if np.isnan(rates).any() or (discipline == "netem" and len(np.unique(rates)) > 1):
             return math.inf, 0.0
         bits = float(links.capacity_bits(*link, np.array([low, high]))[0])
-        # At each change of the rate, one packet more is allowed: the packet that is being sent keeps the old rate, and
-        # the token bucket of a link with jitter is filled. With a capacity table, changes of the rate allow no extra
-        # packet, because a new rate also applies to the packet in transmission. In addition, one packet is allowed for
-        # a token bucket that is full at the start.
+        # At each change of the rate, one additional packet is allowed. The packet that is being sent keeps the old
+        # rate. The token bucket of a link with jitter is filled. With a capacity table, a new rate also applies to the
+        # packet that is being sent. A change of the rate therefore allows no extra packet. In addition, one packet is
+        # allowed for a token bucket that is full at the start.
         is_table = links.has_capacity_table(*link) and discipline != "jitter"
         packets = 1 + (0 if is_table else len(changes_ns))
         return bits + 8 * packets * (self._ip_bytes + self._overhead_bytes(link)), float(rates.max())

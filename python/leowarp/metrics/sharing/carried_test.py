@@ -22,7 +22,7 @@ IP_BYTES = 1500
 
 
 def check(run, plan=None, **changed):
-    """Check a run with some of its tables replaced."""
+    """Check a run. The arguments `changed` replace some of its tables."""
     tables = dataclasses.replace(run.tables, **changed)
     flows = with_connections(run.plan if plan is None else plan, tables.connections).flows
     check_carried(tables, flows, run.end_ns, link_values(tables), IP_BYTES)
@@ -30,8 +30,8 @@ def check(run, plan=None, **changed):
 
 @pytest.fixture(scope="module")
 def full():
-    """Return a run with two transfers. The first fills its links for one second. The second has not ended when the run
-    ends."""
+    """Return a run with two transfers. The first transfer fills its links for one second. The second transfer is not
+    complete when the run ends."""
     size = RATE_BPS // 8 * 1448 // 1514
     return star([Transfer("A", "B", 0, MS, size_bytes=size), Transfer("C", "D", 0, 2 * MS)], RATE_BPS, 2 * S)
 
@@ -40,7 +40,7 @@ def full():
 @settings(deadline=None, max_examples=25)
 @given(transfers(), transfers(("A", "B"), most=2, least=0), st.sampled_from(RATES_BPS))
 def test_no_run_of_packets_over_links_breaks_it(planned, connections, rate_bps):
-    # The connections of a program have the same ends as the program, in the same order.
+    # The connections of a program have the same source and the same destination as the program.
     of_one = [dataclasses.replace(each, source="A", destination="B") for each in connections]
     check(star(planned, rate_bps, END_NS, connections=of_one))
 
@@ -75,7 +75,7 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # The link has also counted packets that are in flight at the end. Fewer than 20 packets are in flight, so the 20
+    # The link's count includes packets that are in flight at the end. Fewer than 20 packets are in flight, so the 20
     # packets added here exceed the link's count.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
@@ -95,8 +95,8 @@ def test_a_link_that_does_not_count_as_netem_is_taken_by_its_rate(full):
 
 
 def rates(full, *steps):
-    """Return the timeline with other rates from the hub to B. There are no link totals, so that only the rates limit a
-    flow."""
+    """Return changed tables. In the timeline, the rates in `steps` replace the rates from the hub to B. There are no
+    link totals, so that only the rates limit a flow."""
     timeline = full.tables.timeline
     other = timeline[~((timeline["event"] == "rate") & (timeline["b"] == "B") & (timeline["a"] == HUB)).to_numpy()]
     mine = pd.DataFrame([{"t_ns": t_ns, "event": "rate", "a": HUB, "b": "B", "rate_bps": rate} for t_ns, rate in steps])

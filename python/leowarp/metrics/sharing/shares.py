@@ -152,7 +152,7 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share among the flows with known goodput would be a different quantity with the same name.
+                # A share among only the flows with known goodput would be a different quantity with the same name.
                 return None
             rates.append(rate)
         return rates
@@ -162,7 +162,7 @@ class _Rates:
         if number not in self._curves:
             self._curves[number] = _in_life(self._tables, number, lived)
         curve = self._curves[number]
-        # If the only sample is at the end of the socket, only the goodput over the flow's whole life is known.
+        # If the only sample was taken when the socket closed, only the goodput over the flow's whole life is known.
         if curve is None or (len(curve[0]) == 2 and spans.tolist() != [[lived.start_ns, lived.stop_ns]]):
             return None
         # Bytes are assumed to have arrived evenly between two samples.

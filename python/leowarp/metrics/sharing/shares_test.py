@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the shares and Jain's index of synthetic runs with the runs' packets. Only competing flows count, and only
-while they compete."""
+"""Compares the shares and Jain's index of synthetic runs with the runs' packets. A flow counts only while it competes
+with another flow."""
 
 import dataclasses
 

@@ -179,8 +179,8 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
     if log:
         axes.set_yscale("log")
         # The axis starts at a power of ten that is at most 10^-0.3 (about half) of the smallest share. If the axis
-        # started at the smallest share, its bar would have no height. Above the largest share, the axis has a margin of
-        # a twentieth of the decades between the smallest and the largest share.
+        # started at the smallest share, the bar of this share would have no height. The margin above the largest share
+        # is a twentieth of the decades between the smallest and the largest share.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the reordering figures: their scales and outlines, and the text without packets. Identical data must give
-identical files."""
+"""Tests the scales and outlines of the reordering figures, and the text that they show if there are no packets.
+Identical data must give identical files."""
 
 import numpy as np
 import pytest

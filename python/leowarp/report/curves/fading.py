@@ -73,9 +73,9 @@ def fading_figure(
     # samples are drawn, because a line needs two samples.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    # Above 20,000 points the line is drawn as pixels, which makes the file smaller. For noise of 5,000 points an SVG
-    # with a line has 88 kB, and one with pixels 108 kB. For noise of 20,000 points, an SVG with a line has 124 kB, and
-    # one with pixels has 87 kB.
+    # Above 20,000 points the line is drawn as pixels, which makes the file smaller. With 5,000 points of noise, the SVG
+    # has 88 kB with a line, and 108 kB with pixels. With 20,000 points of noise, it has 124 kB with a line, and 87 kB
+    # with pixels.
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
@@ -97,8 +97,8 @@ def fading_figure(
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
-        # All rates and durations of an environment may lie within one decade, which contains too few powers of ten for
-        # ticks.
+        # The rates and durations of an environment may all lie within one decade. With ticks only at powers of ten,
+        # there would be too few ticks.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())
@@ -133,7 +133,8 @@ def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
     if quantiles.closed_form.notna().any():
         axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
     axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
-    # The logit scale shows both tails in equal detail: the levels exceeded in 99 % and in 1 % of the time.
+    # The logit scale shows both tails in equal detail. The tails are the levels that are exceeded in 99 % and in 1 % of
+    # the time.
     axes.set_yscale("logit")
     ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
     axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])

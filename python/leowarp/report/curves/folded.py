@@ -184,8 +184,8 @@ def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
     """Return the edges of a period's bins, in s. The number of bins is `_BINS`. It is smaller if bins would be shorter
     than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
-    # If bins were shorter than the interval between probes, some bins would contain no probe, and the figure would show
-    # the sender's clock.
+    # If bins were shorter than the interval between probes, some bins would contain no probe. The figure would then
+    # show the sender's clock.
     count = int(np.clip(period_s / interval_s, 4, _BINS))
     begin_s = -(schedule.period_ns // 4) / 1e9
     return begin_s + np.linspace(0, period_s, count + 1)

@@ -10,8 +10,8 @@ S = 1_000_000_000
 
 
 def loss_panel(phases_s):
-    """Return the loss panel of a series over 20 periods of 15 s. Only phases within `phases_s` have probes, 100 ms
-    apart. Every tenth probe is lost."""
+    """Return the loss panel of a series over 20 periods of 15 s. The probes are 100 ms apart. There are probes only in
+    the phases within `phases_s`. Every tenth probe is lost."""
     t_ns = np.concatenate([np.arange(first * S, last * S, S // 10) for first, last in phases_s])
     t_ns = (t_ns[None, :] + 15 * S * np.arange(20)[:, None]).ravel()
     delay_ns = np.where(np.arange(len(t_ns)) % 10 == 5, np.nan, 30e6 + 1e6 * (t_ns // (15 * S) % 2))

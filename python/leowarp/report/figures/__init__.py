@@ -283,7 +283,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            # The table `sockets` has each socket's last sample even if sockets were not sampled.
+            # The table `sockets` contains each socket's last sample, even if the plan does not sample sockets.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
                 key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(

@@ -158,7 +158,7 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
-        # A flow that was not complete takes longer than the recorded time; for the median, its time is infinite.
+        # If a flow was not complete, it takes longer than the recorded time. For the median, its time is infinite.
         took_s = mine["took_s"].where(mine["is_complete"], np.inf).median()
         if len(mine) >= FEWEST_IN_BIN and np.isfinite(took_s):
             size_kbytes.append(mine["size_kbytes"].median())

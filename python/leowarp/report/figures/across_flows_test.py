@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests many flows as a matrix, as a distribution and as sortable tables, against the metrics of the run."""
+"""Tests the matrix, the distribution and the sortable tables of many flows. They must agree with the metrics of the
+run."""
 
 import dataclasses
 import re
@@ -124,7 +125,7 @@ def test_the_median_of_flows_of_like_size_counts_what_was_not_done_as_longer():
         "is_complete": [False, True, True, True, True, *[False] * 3, *[True] * 6],
     })  # fmt: skip
     size_kbytes, median_s = across_flows._medians(frame)
-    # In the first bin, one flow is not complete. The median in the first bin is that of the values 0.2, 0.3, 0.4, 0.5
-    # and infinity. In the second bin most flows are not complete, and the third bin has too few flows.
+    # In the first bin, one flow is not complete. The median in the first bin is therefore the median of 0.2, 0.3, 0.4,
+    # 0.5 and infinity. In the second bin most flows are not complete, and the third bin has too few flows.
     assert size_kbytes.tolist() == [1.2]
     assert median_s.tolist() == [0.4]

@@ -80,8 +80,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     t_s, buffer_s = [came_s[0]], [before_s[0]]
     for number in range(len(came_s)):
         if number:
-            # `played_s` is the time for which the player played after the previous segment arrived. After this time and
-            # until the present segment arrived, the buffer was empty, or playback had not begun.
+            # `played_s` is the time for which the player played after the previous segment arrived. From the end of
+            # this time until the present segment arrived, the buffer was empty, or playback had not begun.
             played_s = max(0.0, after_s[number - 1] - before_s[number])
             t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
             buffer_s.append(before_s[number])

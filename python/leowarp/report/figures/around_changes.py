@@ -23,8 +23,8 @@ from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, label
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.results.run import Run
 
-# Score (late, lost packets) of a flow whose path did not change. A flow whose path changed without late or lost packets
-# has the higher score (0, 0). That flow is shown before flows whose path did not change.
+# Score (late, lost packets) of a flow whose path did not change. If a flow's path changed, but no packet was late or
+# lost, the flow has the higher score (0, 0). Such a flow is shown before flows whose path did not change.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
@@ -111,8 +111,8 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
         if not sums and at_ns is None:
             raise _never_changed(group)
         for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
-            # A run in which no path changed at the common time is shown as well, with the title "no change at". A
-            # missing change is a result if other runs had a change.
+            # A run in which no path changed at the common time is shown as well, with the title "no change at". If
+            # other runs had a change, it is a result that this run had none.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
             # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
             # `hardest_hit`; the two counts are not added.
@@ -120,8 +120,8 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
-                # Each column starts again with the first colour, because a figure has only eight colours for up to
-                # ninety flows.
+                # A figure has only eight colours for up to ninety flows. Each column therefore starts again with the
+                # first colour.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
             label = flows[0][1] if len(group) == 1 else (of_runs[identity(group[0])] if len(groups) > 1 else "")
             event = "change at" if t_ns in sums else "no change at"
@@ -175,7 +175,7 @@ def cwnd_around_changes(
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
-        # All flows of a column belong to one run, so one table of bins has all of them.
+        # All flows of a column belong to one run, so one table of bins contains all these flows.
         tables = column.flows[0][0].tables
         names = ["t_ns", "retrans_pkts", "spurious_pkts"]
         of_flows = [tables.of_flow("bins", run.main_flow) for run, _, _ in column.flows]
@@ -201,8 +201,8 @@ def cwnd_around_changes(
         if place == len(columns) - 1:
             causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
         if several:
-            # The names of flows are the legend of the axes, and the legend of causes is added as an artist. The layout
-            # reserves space only for the legend of the axes.
+            # The legend with the flows' names belongs to the axes. The legend with the causes is added as an artist.
+            # The layout reserves space only for the legend of the axes.
             _name_flows(bottom, column)
             if place == len(columns) - 1:
                 bottom.add_artist(causes)

@@ -72,8 +72,8 @@ def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
     values: float array of shape (runs, columns)
     """
-    # At a time at which one seed has no value, no band is drawn. With fewer seeds, the confidence of the same order
-    # statistics would differ from the confidence that the page states.
+    # At a time at which one seed has no value, no band is drawn. With fewer seeds, the band's confidence would differ
+    # from the confidence that the page states.
     ordered = np.sort(values, axis=0)
     j, _ = order_interval(len(values))
     unknown = np.isnan(values).any(axis=0)

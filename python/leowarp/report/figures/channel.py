@@ -111,8 +111,8 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
         # No line is drawn if a symbol cannot carry its part of the information even at an infinite Es/N0.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
-            # Chase combining adds the energy of equal transmissions, so each of `times` transmissions needs 1/`times`
-            # of the Es/N0.
+            # Chase combining adds the energy of `times` equal transmissions. Each transmission therefore needs the
+            # Es/N0 divided by `times`.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)

@@ -19,7 +19,7 @@ from leowarp.report.labels import footer_of
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.results.run import Run
 
-# One bin of 50 ms is a share of 5e-5 of a run of 1000 s. Shares below `SMALLEST_SHARE` therefore come from only one or
+# In a run of 1000 s, one bin of 50 ms is a share of 5e-5. Shares below `SMALLEST_SHARE` therefore come from only one or
 # two bins.
 SMALLEST_SHARE = 1e-4
 
@@ -95,7 +95,7 @@ def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # The curve starts with the share 1 at the smallest value. The last step ends at the lower limit of the
+            # The curve begins at the smallest value, where the share is 1. The last step ends at the lower limit of the
             # axis, because the share 0 cannot be shown on a logarithmic axis.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
@@ -172,7 +172,7 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
     """Stretch the axis around the capacity with asinh, because values near the capacity differ little."""
     # The scale is approximately linear within `width` of the capacity, and logarithmic farther away. For a capacity of
-    # 95.64 Mbit/s, the last Mbit/s below the capacity is as wide as the first 57 Mbit/s.
+    # 95.64 Mbit/s, the first 57 Mbit/s are as wide as the last Mbit/s below the capacity.
     width = 0.01 * capacity_mbps
 
     def forward(x: np.ndarray) -> np.ndarray:

@@ -113,16 +113,16 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the folder already has a file of the figure in a format for papers, this file is drawn again as well. It would
-    # otherwise show older data than the new figure.
+    # If the folder already has a file of the figure in a format for papers, this file is drawn again as well.
+    # Otherwise, this file would show older data than the new figure.
     for_papers = [
         kind
         for kind in FORMATS
         if kind not in PAGE_FORMATS and (kind in formats or _is_for_papers(stem.with_name(f"{stem.name}.{kind}")))
     ]
-    # In files for papers, the rules by which metrics were computed are printed below the figure. The page has the rules
-    # only once, and an SVG has them in its metadata. A layout depends a little on the layout before it. The files of
-    # the page are drawn first, so that further formats do not change them.
+    # In files for papers, the rules by which metrics were computed are printed below the figure. On the page, the rules
+    # are printed only once. An SVG has the rules in its metadata. Each layout depends a little on the layout that was
+    # computed before it. The files of the page are drawn first, so that further formats do not change them.
     with without_rules(picture) as rules:
         save(picture, stem, PAGE_FORMATS, rules)
         png = stem.with_name(f"{stem.name}.png")

@@ -35,7 +35,7 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
-        # If panels share an axis, only the last of them has its label.
+        # If several panels share an axis, only the last panel has the axis label.
         x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"

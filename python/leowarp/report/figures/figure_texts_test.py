@@ -42,8 +42,8 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""The runs in whose figures only the footer differs. To save time, each of these runs is tested with a different third
-of the figures."""
+"""The runs whose figures differ only in the footer. To save time, each of these runs is tested with only a third of the
+figures. Each run has a different third."""
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +78,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # The run lacks data for this figure; the page has a sentence instead, which another test covers.
+            # If the run lacks data for this figure, the page has a sentence instead. Another test covers this sentence.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

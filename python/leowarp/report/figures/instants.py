@@ -21,7 +21,7 @@ def hits(run: Run) -> dict[int, tuple[int, int]]:
     """Return the late and lost packets at each route change of a view's flow. The keys are the changes' times in ns."""
     changes = run.changes
     # The numbers of late and lost packets are null if the run did not observe single packets (observe.truth = false).
-    # For the comparison of changes, null becomes 0, but no page shows this 0 as a number of packets.
+    # When changes are compared, null is replaced by 0. No page shows this 0 as a number of packets.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
@@ -42,7 +42,8 @@ def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
     lost packets, then the earliest one."""
     # Late packets are compared first, because the route change causes them. Most packets that are lost near a change
     # are dropped by a full queue, independently of the change (docs/concepts/truth.md, "The table of route changes").
-    # Among equals the earliest time is first, so that the result does not depend on the order of rows.
+    # If changes have equal numbers of packets, the earliest change comes first. The result thus does not depend on the
+    # order of rows.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
@@ -54,8 +55,8 @@ def common_instant(views: Sequence[Run]) -> int | None:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # Only times at which as many runs as possible had a change are considered. At a time with a change in only one run,
-    # the figure would show no change for the other runs.
+    # The choice is limited to the times at which the largest number of runs had a change. If only one run had a change
+    # at the chosen time, the figure would show no change for other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the choice of the time at which several runs are shown."""
+"""Tests how leowarp chooses the time at which a figure shows several runs."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,8 @@ S = 1_000_000_000
 
 
 def view(*changes, end_s=100):
-    """Return the view of one flow. Each of `changes` is (time in s, late packets, lost packets) of a route change."""
+    """Return the view of one flow. Each tuple in `changes` describes a route change: (time in s, late packets, lost
+    packets)."""
     frame = pd.DataFrame(
         [(t_s * S, late, lost) for t_s, late, lost in changes], columns=["t_ns", "late_pkts", "lost_pkts"]
     )

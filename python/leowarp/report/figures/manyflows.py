@@ -39,8 +39,8 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. Quantiles at a
         time include only the flows that have a value then.
     """
-    # Times of two flows that are equal in ns may differ in the last bit when they are expressed in s. Without rounding,
-    # two equal times would count as different times.
+    # Two flows may have times that are equal in ns. Converted to s, these times may differ in the last bit. Without
+    # rounding, two equal times would count as different times.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -74,7 +74,7 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
     # If the number of curves is even, the median is the lower of the two middle curves. The coloured median curve is
-    # the curve of one flow, and not the mean of two flows, for any number of curves.
+    # thus always the curve of one flow, and never the mean of two flows.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
@@ -84,7 +84,7 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
         words = f"{MOST_GREY} of {words}"
         others = [others[round(step * (len(others) - 1) / (MOST_GREY - 1))] for step in range(MOST_GREY)]
     for place in sorted(others):
-        # matplotlib gives labels that begin with "_" no entry in the legend.
+        # A label that begins with "_" gets no entry in matplotlib's legend.
         look = {"color": "#bbbbbb", "linewidth": 0.4, "zorder": 1.5}
         found.append((runs[place], "_" if found else words, look))
     for number, (place, what) in enumerate(chosen.items()):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that figures of several flows show all flows, name their flows, or show the flows' distribution."""
+"""Tests figures of several flows. A figure must show all flows, name the flows that it shows, or show a distribution
+over the flows."""
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_bands_are_the_quantiles_over_the_flows_that_have_a_value():
 
 
 def with_changes(monkeypatch, *pairs):
-    """Give runs these route changes. A pair is a run and the data frame of its route changes."""
+    """Replace the route changes of runs. A pair is a run and the data frame of its new route changes."""
     monkeypatch.setattr(Run, "changes", property(lambda self: next(frame for run, frame in pairs if run is self)))
 
 

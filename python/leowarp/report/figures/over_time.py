@@ -142,11 +142,11 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     met: set[int] = set()
     for _, label, look, t_ns, value in lines:
         t_s = t_ns / 1e9
-        # The first point is the last value at or before the beginning, and the last point is the last value before the
-        # end.
+        # The drawn values start with the latest value at or before the beginning. They end with the latest value at or
+        # before the end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
-        # Nothing is drawn, because the flow's first value is after the end of the time that is shown.
+        # If the flow's first value is after the end of the shown time, nothing is drawn.
         if last == 0:
             continue
         shown_t_s, shown_value = t_s[first:last], value[first:last] / size
@@ -163,8 +163,8 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # The numbers of states are not quantities. The axis therefore has one tick with a name for each state that
-        # occurs.
+        # The number of a state is only a code, not a quantity. The axis therefore has one tick with a name for each
+        # state that occurs.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return

@@ -55,7 +55,7 @@ class _Around:
 
     def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
         low, high, left_ms, right_ms = limits
-        # The limits are set first, because `_thinned` counts only the marks within them.
+        # The limits of the axes are set before drawing, because `_thinned` counts only marks within these limits.
         axes.set_xlim(left_ms, right_ms)
         axes.set_ylim(low, high)
         _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
@@ -148,7 +148,7 @@ def _frame(
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
         # A sender with a small window may send no packet within 60 ms of the change. If no packet is within 60 ms, the
-        # axis extends to 200 ms, about one round trip, beyond the nearest packet.
+        # axis extends 200 ms beyond the nearest packet. This time is about one round trip.
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]
         low, high = float(near["number"].min()), float(near["number"].max())
@@ -162,8 +162,8 @@ def _frame(
     spread = max(float(number_late.max()), 10.0)
     high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
     resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
-    # The axis ends with the ninth decile of the retransmissions, so the latest tenth may lie outside. If a packet was
-    # retransmitted after a timeout, an axis that includes it would compress the change into a corner.
+    # The axis ends with the ninth decile of the retransmissions, so the latest tenth of them may lie outside. If the
+    # axis included a retransmission after a timeout, the change would be compressed into a corner.
     end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
     left = (float(late["sent_ns"].min()) - t_ns) / 1e6
     right = (end_ns - t_ns) / 1e6

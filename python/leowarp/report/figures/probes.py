@@ -257,8 +257,8 @@ def _highest(run: Run, found: Probes, instants_ns: np.ndarray) -> float:
     heights = []
     for t_ns in instants_ns:
         delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
-        # If all probes near a change are lost, the change gets the height 0; nanmax would give a warning, which
-        # leowarp's tests treat as an error.
+        # If all probes near a change are lost, the change gets the height 0. nanmax would give a warning in this case,
+        # and leowarp's tests treat warnings as errors.
         heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
     return float(instants_ns[int(np.argmax(heights))] / 1e9)
 

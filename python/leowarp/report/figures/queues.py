@@ -202,7 +202,8 @@ def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
     path did not change at `t_ns`."""
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
-    # A row of the routes is valid from its time on, so the old path is valid 1 ns before `t_ns`.
+    # Each row of the routes is valid from the row's own time on. The old path is therefore still valid 1 ns before
+    # `t_ns`.
     places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]
     return [routes["path"].iloc[max(place, 0)] if len(routes) else None for place in places]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the longest queues of many station pairs are found without computing all queues."""
+"""Tests how leowarp finds the longest queues of many station pairs. It must not compute all queues."""
 
 from types import SimpleNamespace
 

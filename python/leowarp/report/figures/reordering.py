@@ -85,7 +85,8 @@ def reordering_over_time(runs: Sequence[Run]) -> Figure:
             if len(windows):
                 axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
             wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
-            # The line is not clipped, and matplotlib would place an empty line at the lower left corner of the figure.
+            # The line is not clipped. If it were empty, matplotlib would place it at the lower left corner of the
+            # figure.
             if len(around):
                 axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
     if not found:
@@ -141,7 +142,7 @@ def _whole_runs(runs: Sequence[Run]) -> list[pd.Series]:
     rows = []
     for run in runs:
         frame = run.numbers.reordering
-        # The run's table is searched once for all its flows.
+        # The run's table is searched only once, for all flows of the run.
         if identity(run) not in places:
             at = np.flatnonzero((frame["scope"] == "run").to_numpy(dtype=bool))[::-1]
             places[identity(run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))

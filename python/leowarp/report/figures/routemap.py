@@ -68,8 +68,7 @@ def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
         axes.annotate(name, (x[0], y[0]), xytext=(0, -9), textcoords="offset points", fontsize=7, zorder=7,
                       ha="left" if side < 0 else "right", bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.6,
                                                                  "linewidth": 0})  # fmt: skip
-    # A path at an altitude of 1200 km that is near the edge of the globe extends beyond this edge by a fifth of the
-    # radius.
+    # A path near the globe's edge, at 1200 km altitude, extends beyond this edge by a fifth of the radius.
     reach = max(1.02, float(np.abs(np.concatenate([view.xy(path) for path in paths if len(path)])).max()) * 1.03)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)

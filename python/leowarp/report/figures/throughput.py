@@ -69,7 +69,7 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
     figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
     if what and not together:
         figure.suptitle(f"The {what} with the highest goodput", x=0.01, ha="left", fontsize=7.5)
-    # All panels have the same scale on both axes, so that they can be compared.
+    # All panels have the same x axis and the same y axis, so that the panels can be compared.
     panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
         axes = panels[0 if together else place]
@@ -136,8 +136,8 @@ def flow_shares(runs: Sequence[Run]) -> Figure:
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
-        # 1/n is the smallest possible index of n flows, reached if one flow has all the goodput (Jain, Chiu and Hawe,
-        # DEC-TR-301, 1984). If flows compete in several groups, n is different for each group.
+        # The smallest possible index of n flows is 1/n. This is the index if one flow has all the goodput (Jain, Chiu
+        # and Hawe, DEC-TR-301, 1984). If flows compete in several groups, n is different for each group.
         if index is not None:
             count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
             below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")

@@ -30,8 +30,8 @@ def channel_section(view: Run, pictures: str) -> str:
         return ""
     try:
         found = view.realisation
-    # The channel is recomputed from the plan and compared with the timeline's channel. The two channels may differ if
-    # an older version of leowarp made the timeline.
+    # The channel is recomputed from the plan and compared with the timeline's channel. The recomputed channel may
+    # differ from the timeline's if an older version of leowarp made the timeline.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)
@@ -59,7 +59,7 @@ def _losses(view: Run, found: Realisation) -> str:
     links = view.numbers.links
     mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
     for link in mine.itertuples(index=False):
-        # Packets that still wait when the run ends, or that the queue dropped, are never sent over the channel.
+        # `sent` excludes packets that the queue dropped, and packets that were dropped as the link went down.
         sent = int(link.offered_pkts) - int(link.dropped_queue_pkts) - int(link.dropped_down_pkts)
         dropped = int(link.dropped_loss_pkts)
         rows.append(["packets sent over the link, by the trace", sent, dropped, 100 * dropped / sent if sent else None])

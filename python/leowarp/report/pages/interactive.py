@@ -55,8 +55,8 @@ def chart(runs: Sequence[Run], element: str) -> str:
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
     means = [run.numbers.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
-    # Runs whose flow lived less than half as long as the longest-lived flow are left out: a flow that ended at once has
-    # no line.
+    # A run is left out if its flow lived less than half as long as the longest-lived flow. A flow that ended at once
+    # has no line.
     lives = [_life_ns(run) for run in runs]
     order = [place for place in order if lives[place] >= max(lives) / 2]
     first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))

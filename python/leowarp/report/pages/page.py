@@ -107,8 +107,8 @@ def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists the figures that were not requested but could be drawn. Otherwise a page with two figures would
-        # suggest that the run has no data for other figures.
+        # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
+        # figures would suggest that the run has no data for other figures.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
@@ -335,9 +335,9 @@ def _versions(view: Run) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Values are compared as texts, because a plan spells each value in only one form. Entries that are added to the
-    # manifest after the page is written are left out, so that the same page can be drawn again. The list of all files
-    # with their sha256 is left out, because it would be longer than the page.
+    # Values are compared as texts, because a plan spells each value in only one form. Some entries are added to the
+    # manifest only after the page is written. These entries are left out, so that the same page can be drawn again. The
+    # list of all files with their sha256 is left out, because it would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -406,7 +406,8 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    # Figures with the same reason are listed together: a run without samples lacks seven figures for one reason.
+    # If several figures are missing for the same reason, they are listed together. For instance, a run without samples
+    # lacks seven figures for one reason.
     reasons: dict[str, list[str]] = {}
     for name, why in not_drawn.items():
         reasons.setdefault(why, []).append(FIGURES[name].title)
@@ -424,8 +425,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # If a run has a single flow, the view of the run is drawn, and not the view of the flow. The line of the run
-        # thus has the run's name, and the run's colour in the comparison.
+        # If a run has a single flow, the view of the run is drawn, not the view of the flow. The line in the chart then
+        # has the run's name, and the run's colour in the comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
@@ -462,8 +463,8 @@ def _run_links(runs: Sequence[Run], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
-    # Symbolic links are resolved first, because ".." after a symbolic link leads to another directory than the path
-    # suggests.
+    # Symbolic links are resolved first. After a symbolic link, ".." means the directory above the link's target, not
+    # the directory that contains the link.
     return os.path.relpath(path.resolve(), start.resolve())
 
 

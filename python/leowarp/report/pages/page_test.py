@@ -115,8 +115,8 @@ def test_the_page_says_what_each_change_caused(page):
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
     (first,) = [row for row in rows if row[:1] == ["20"]]
     (none,) = [row for row in rows if row[:1] == ["no change"]]
-    # The table's third column is the number of late packets; its last three columns are lost packets, needed and
-    # spurious retransmissions.
+    # The table's third column is the number of late packets. Its last three columns are the numbers of lost packets,
+    # needed retransmissions and spurious retransmissions.
     assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
     assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
 
@@ -264,7 +264,7 @@ def test_a_figure_has_the_rules_once_for_the_page_and_in_its_files_for_papers(ru
 
 
 def test_a_figure_drawn_again_is_the_same_whatever_other_files_it_has(run_dir, tmp_path, monkeypatch):
-    # With a limit of 0 bytes, every SVG counts as too large for a page, which gets a PNG instead.
+    # With a limit of 0 bytes, every SVG is too large for a page. The page therefore gets a PNG instead.
     monkeypatch.setattr(drawing, "LARGEST_SVG_BYTES", 0)
     first, again, asked = tmp_path / "first", tmp_path / "again", tmp_path / "asked"
     goodput_only = Drawing(names=["goodput"])
@@ -277,7 +277,7 @@ def test_a_figure_drawn_again_is_the_same_whatever_other_files_it_has(run_dir, t
     for formats in (["pdf", "png"], []):
         draw_all([Run(run_dir, complete=False)], asked, Drawing(names=["goodput"], formats=formats))
         assert (asked / "goodput.svg").read_bytes() == (first / "goodput.svg").read_bytes()
-        # The PNG that the user requested for a paper still has the rules below the figure.
+        # In the PNG that the user requested for a paper, the rules are still printed below the figure.
         assert (asked / "goodput.png").read_bytes() != (first / "goodput.png").read_bytes()
 
 
@@ -299,7 +299,7 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     (run / "30-trace" / "sockets.parquet").unlink()
     with pytest.raises(TraceError, match="the figure 'goodput' of run: the run recorded no sockets"):
         write_report(run, figures=["goodput", "map"])
-    # The requested figure for which there are data is drawn, and the page names the one without data.
+    # The requested figure with data is drawn, and the page names the requested figure without data.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
 

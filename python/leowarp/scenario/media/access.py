@@ -67,8 +67,8 @@ class Access(QueueKeys, FollowsConstellation):
         "profile",
     )
     clock: str = instant("Wall-clock time at which the run's clock is 0.", "2024-05-17T12:00:00Z")
-    # The study gives 15 s. The seconds 12, 27, 42 and 57 of the minute are from Pan and others' public documentation of
-    # the schedule, confirmed in LENS.
+    # The default of 15 s is from the study. The seconds 12, 27, 42 and 57 of the minute are from Pan and others' public
+    # documentation of the schedule, confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
@@ -91,8 +91,8 @@ class Access(QueueKeys, FollowsConstellation):
     base_rtt_max_ns: int = quantity(
         units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
     )
-    # Assumption: the study says that the RTT "changes regularly", by several ms, so the base of two successive slots
-    # must differ.
+    # The minimum is an assumption. The study says that the RTT "changes regularly", by several ms. The bases of two
+    # successive slots must therefore differ.
     base_step_min_ns: int = quantity(
         units.TIME, "Smallest difference between the RTTs of two successive slots.", "3 ms", low="0 s", high="1 s"
     )
@@ -122,7 +122,7 @@ class Access(QueueKeys, FollowsConstellation):
         16,
     )
     # LeoCC measured a mean of 2.2 ms and a standard deviation of 1.2 ms above each slot's minimum delay. The
-    # correlation is 0.70, 0.46 and 0.34 after 10, 20 and 30 ms, which matches steps of 28 ms.
+    # correlation is 0.70 after 10 ms, 0.46 after 20 ms and 0.34 after 30 ms. Steps of 28 ms match these values.
     jitter_ns: int = quantity(
         units.TIME,
         "Mean delay above the base on the downlink (Erlang distribution of order 3).",
@@ -136,8 +136,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="10 s",
     )  # fmt: skip
     # The default is calibrated. With the default, RTTs measured 10 ms apart differ by 6.3 ms on average, and RTTs
-    # measured one round trip apart by 7.2 ms. With any step from 3 to 9 ms, the differences at both spacings are within
-    # 15 % of the study's 6.7 ms.
+    # measured one round trip apart by 7.2 ms. With any step from 3 to 9 ms, both mean differences are within 15 % of
+    # the study's 6.7 ms.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -162,9 +162,9 @@ class Access(QueueKeys, FollowsConstellation):
         "its mean, cut at two standard deviations.", "0 %", low="0 %", high="100 %",
     )  # fmt: skip
 
-    # The default is "hold": a probe sent at the beginning of a hold waits until its end, which already explains the
-    # published rise of RTTs. If RTTs had a spike of 30 to 50 ms in addition to the hold, they would rise by 70 to 90
-    # ms.
+    # The default is "hold". A probe that is sent at the beginning of a hold waits until the hold ends. This wait alone
+    # explains the published rise of RTTs. If RTTs had a spike of 30 to 50 ms in addition to the hold, they would rise
+    # by 70 to 90 ms.
     handover: str = word(
         "Effect of a reconfiguration: hold: packets wait and none is sent; spike: packets are sent with an additional "
         "delay that decreases to 0.",
@@ -190,8 +190,9 @@ class Access(QueueKeys, FollowsConstellation):
         high="1 s",
     )
 
-    # Calibrated together with the other values of outages. With the calibrated values, 1.5 % of pings sent once per
-    # second are lost (the study: 1 to 2 %). In a flood of pings, 15 in a row are lost on average (LENS: 17).
+    # This default was calibrated together with the other defaults for outages. With the calibrated values, 1.5 % of
+    # pings sent once per second are lost (the study: 1 to 2 %). In a flood of pings, 15 in a row are lost on average
+    # (LENS: 17).
     outage_share_ratio: float = quantity(
         units.RATIO,
         "Share of the reconfigurations near which packets are lost in an outage.",
@@ -261,9 +262,10 @@ class Access(QueueKeys, FollowsConstellation):
         "standard deviations.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms, about half of the variance of capacity
-    # has decayed, because of scheduling, which is jitter in this profile. After 500 ms, a tenth of the variance of a
-    # slot's capacity remains. How the remaining variance is divided between wander and modulation is an assumption.
+    # According to LeoCC, the capacity within a slot, averaged over 100 ms, varies by 15 %. After 100 ms, about half of
+    # the variance of capacity has decayed. The cause is scheduling, which is jitter in this profile. After 500 ms, a
+    # tenth of the variance of a slot's capacity remains. How the remaining variance is divided between wander and
+    # modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -313,8 +315,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="100 %",
     )  # fmt: skip
 
-    # Assumption: 5000 packets take 0.24 s at 250 Mbit/s; during a handover of 50 ms, less than half as many packets
-    # queue up. LeoReplayer's authors recommend 50,000 packets, so that nothing is dropped.
+    # The limit is an assumption. At 250 Mbit/s, 5000 packets take 0.24 s. During a handover of 50 ms, less than half of
+    # this number queues up. LeoReplayer's authors recommend 50,000 packets, so that nothing is dropped.
     queue_pkts: int | None = queue("Largest number of packets that wait at the gateway for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
     # LeoReplayer's authors recommend a limit of 500 packets for the uplink: 0.4 s at 15 Mbit/s.
@@ -371,8 +373,8 @@ class Access(QueueKeys, FollowsConstellation):
         ("weighted", "highest"),
         "weighted",
     )
-    # The default of 5.5 ms is calibrated: it makes the round trips that follow from slant ranges start a little above
-    # 20 ms.
+    # The default of 5.5 ms is calibrated. With this default, the shortest round trips that follow from slant ranges are
+    # a little above 20 ms.
     processing_delay_ns: int = quantity(
         units.TIME,
         'geometry = "constellation": one-way delay in addition to propagation.',
@@ -414,14 +416,14 @@ class Access(QueueKeys, FollowsConstellation):
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-        # A hold must end before the next reconfiguration begins.
+        # The longest hold must be shorter than the time between two reconfigurations.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():
             for key in idle:
                 attribute, _ = known[key]
-                # A plan writes every key. A key without effect is therefore a mistake only if its value is not the
-                # default.
+                # The text of a plan contains every key. A key without effect is therefore a mistake only if its value
+                # is not the default.
                 if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
                     rule = f"has no effect with {when}"
                     problems.add(section.where(key), f"access.{key}", rule, "take it out")
@@ -430,9 +432,9 @@ class Access(QueueKeys, FollowsConstellation):
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
         """Return the defaults that differ from a constellation's. They shorten the run and the windows of stored
         packets, and enlarge TCP's buffers."""
-        # At 250 Mbit/s with a reconfiguration every 15 s, windows of whole seconds would store a quarter of all
-        # packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses about half of a
-        # socket's buffer for data.
+        # A reconfiguration occurs every 15 s. At 250 Mbit/s, stored windows of whole seconds would then contain a
+        # quarter of all packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses
+        # about half of a socket's buffer for data.
         return {
             "run": {"duration": "60 s"},
             "tcp": {"buffer_max": "64 MiB"},

@@ -216,8 +216,8 @@ class Constellation(MediumSection):
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
                 problems.add(section.origin, f"constellation.{key}", "is missing", hint)
         planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
-        # Walker's F and F + P give the same positions. A shift of P times 360 / T deg is the distance between two
-        # satellites of a plane.
+        # Walker's F and F + P give the same positions. The positions are equal, because P times 360 / T deg is the
+        # distance between two satellites of a plane.
         if planes is not None and phasing >= planes:
             rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
             problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
@@ -276,5 +276,6 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None
-    # Elements describe orbits around the real Earth, on whose ellipsoid a station of geodetic latitude lies.
+    # Elements describe orbits around the real Earth. A station with a geodetic latitude lies on the real Earth's
+    # ellipsoid.
     section.values.setdefault("earth", "wgs84")

@@ -80,7 +80,8 @@ class Jittered(MediumSection):
     def idle(cls, *, follows: bool) -> Idle:
         """Return the keys without effect: the keys of a constellation, and all keys of `[network]` except packet
         length."""
-        # A jittered link always uses netem, and wires connect its hosts, so the keys below have no effect.
+        # The keys below have no effect, because a jittered link always uses netem, and its hosts are connected by
+        # wires.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 

@@ -32,6 +32,7 @@ def medium_of(given: Iterable[str]) -> type[MediumSection]:
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """
-    # The order is that of MEDIA: the message about a mistake does not depend on the order of sections in the file.
+    # The media are in the order of MEDIA. The message about a mistake then does not depend on the order of sections in
+    # the file.
     media = [MEDIA[name] for name in MEDIA if name in set(given)]
     return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

@@ -72,7 +72,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         "60 km/h", low="0 m/s",
         high="1000 km/h",
     )  # fmt: skip
-    # The tables of environments were measured in the band of this frequency.
+    # The default lies in the band in which the tables of environments were measured.
     carrier_hz: float = quantity(units.FREQUENCY, "Of the radio link.", "2.2 GHz", low="100 MHz", high="1000 GHz")
     correlation_m: float | None = quantity(
         units.LENGTH, "Correlation distance of the direct signal.", "table", low="0.001 m", high="1000 km",
@@ -81,9 +81,9 @@ class Mobile(QueueKeys, FollowsConstellation):
     transition_m: float | None = quantity(
         units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
     )
-    # The published shares of the states are shares of the Markov chain's steps. These shares are also shares of the
-    # path only if all steps have the same length. With a separate length per state, deep shadow would cover 19 % of the
-    # path instead of 25 %.
+    # The published share of a state is its share of the Markov chain's steps. It equals the state's share of the path
+    # only if all steps have the same length. With a separate length per state, deep shadow would cover 19 % of the path
+    # instead of 25 %.
     frames: str = word(
         "Step of the Markov chain of states: one length for all (common), or each state's shortest stay (by-state).",
         ("common", "by-state"),
@@ -113,7 +113,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
     retransmissions: int = count("Largest number of retransmissions of a codeword; then the packet is lost.", 3, 0, 255)
-    # tauran2018 does not say whether retransmissions take capacity; its flows stay far below 40 Mbit/s.
+    # tauran2018 does not say whether retransmissions take capacity. The flows in tauran2018 stay far below 40 Mbit/s.
     retransmissions_take_capacity: bool = flag(
         "Whether retransmissions reduce the capacity of the last hop: `rate` times the share of first transmissions in "
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
@@ -205,8 +205,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # By default, the gateway is in Frankfurt and the terminal is in Lima. No other pair from six cities of the
-    # gazetteer has a delay nearer to the 70 to 90 ms of tauran2018.
+    # By default, the gateway is in Frankfurt and the terminal is in Lima. All pairs from six cities of the gazetteer
+    # were compared. This pair's delay is nearest to the 70 to 90 ms of tauran2018.
     gateway_latitude_deg: float = quantity(
         units.ANGLE,
         'delays = "constellation": position of the gateway, which is next to the server.',
@@ -268,8 +268,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             rule = f"{data} is more than the codeword has ({code})"
             problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
         first = value_of(section, Mobile, "first_bits")
-        # A first transmission with fewer bits than the data can never be decoded: a transmitted bit carries at most one
-        # bit of information.
+        # A transmitted bit carries at most one bit of information. A first transmission with fewer bits than the data
+        # can therefore never be decoded.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
             problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
@@ -284,8 +284,8 @@ class Mobile(QueueKeys, FollowsConstellation):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
         # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
-        # (guest/links/leolink.h). With overtaking, a queue is therefore rejected if its limit is larger, is in bytes,
-        # or is absent.
+        # (guest/links/leolink.h). With overtaking, the queue therefore needs a limit in packets. This limit may be at
+        # most 65,536.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS

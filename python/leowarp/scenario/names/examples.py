@@ -13,7 +13,7 @@ from leowarp.base.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 # The examples of an installed wheel are searched first. A checkout has no examples inside its package; its examples are
-# two levels above the package. An installed package must not read a folder that happens to be there.
+# two levels above the package. An installed package must not read an unrelated folder two levels above it.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """The first sentence of the comment is looked for within this number of characters from the beginning of the file."""
@@ -107,7 +107,8 @@ def _about(file: Path) -> str:
         if not line.startswith("#") or line == "#":
             break
         comment.append(line.removeprefix("#").strip())
-    # A full stop ends a sentence only before a capital letter: those in "Frederiksen et al.," and "1.5 MB" do not.
+    # A full stop ends a sentence only before a capital letter. The full stops in "Frederiksen et al.," and "1.5 MB" do
+    # not end a sentence.
     sentence = re.split(r"(?<=[a-z0-9)])[.] (?=[A-Z])", " ".join(comment))[0].rstrip(".")
     lead = sentence.partition(": ")[0]
     return lead if len(lead) >= _LEAST_ABOUT else sentence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples have the values that their comments state."""
+"""Tests that the examples have the values that their comments state."""
 
 from pathlib import Path
 

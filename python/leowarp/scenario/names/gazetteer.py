@@ -9,7 +9,7 @@ Values are texts with a unit, as a scenario would write them. To add a place, ad
 after the first four, and run `make docs`.
 """
 
-# Coordinates are texts, so that the parser for a user's coordinates checks these coordinates as well.
+# Coordinates are texts. The parser that checks a user's coordinates thus checks these coordinates too.
 PLACES: dict[str, tuple[str, str]] = {
     "Madrid": ("40.228732 deg", "-4.010844 deg"),
     "Tokyo": ("35.678892 deg", "139.768596 deg"),

@@ -59,7 +59,7 @@ def _walker(
 
 
 # The arguments of `_walker` are pattern, planes P, satellites per plane S, altitude, inclination, Walker's F and
-# source. F shifts a plane against the previous one by 360 F / (P S) deg.
+# source. F shifts each plane by 360 F / (P S) deg relative to the previous plane.
 PRESETS = {
     "oneweb-study": _walker(
         "star", 18, 36, "1200 km", "86.4 deg", 0,

@@ -74,8 +74,8 @@ class Cures:
         ("basic", "advanced"),
         "basic",
     )
-    # TCP_RTO_MIN is 200 ms (include/net/tcp.h), so the default must be shorter. If a station waited 200 ms for a lost
-    # packet, the sender would time out.
+    # TCP_RTO_MIN is 200 ms (include/net/tcp.h). If a station waited 200 ms for a lost packet, the sender would time
+    # out. The default must therefore be shorter.
     resequence_delay_ns: int = quantity(
         units.TIME, "resequence: longest time that a packet waits for earlier ones.", "50 ms", low="1 us",
         high="199 ms",
@@ -130,7 +130,7 @@ _NEEDS = (
     (("resequence_kind", "resequence_delay"), ("resequence",)),
     (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
-# TOML text that switches each cure on; hints quote it.
+# For each cure, the TOML text that switches it on. Hints quote this text.
 _WRITTEN = {
     "hold": "hold = true",
     "end_marker": "end_marker = true",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requirements of the cures on the rest of a scenario. Each mistake's message has a hint about what to write."""
+"""Tests what the cures require from the rest of a scenario. Each mistake's message has a hint about what to write."""
 
 import pytest
 

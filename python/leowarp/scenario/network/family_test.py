@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The consequences of `network.family = "ipv6"`, and the keys that it rejects, each with a hint about what to write."""
+"""Tests the consequences of `network.family = "ipv6"`. Also tests which keys are then rejected, each with a hint about
+what to write."""
 
 import pytest
 

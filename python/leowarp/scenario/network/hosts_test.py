@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP's switches as sysctls, pacing, delayed acknowledgements, the size of packets, and floods of pings."""
+"""Tests the keys for TCP's sysctls, pacing, delayed acknowledgements, the size of packets, and flood pings."""
 
 import pytest
 

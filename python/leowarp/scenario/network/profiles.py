@@ -50,8 +50,8 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
         # The kernel reads bits 0 to 2 of tcp_recovery, and our module reads the higher bits
-        # (guest/tcp/loss_detection.h). A method that replaces RACK runs where the kernel would call RACK, so bit 0,
-        # which enables RACK, must be set.
+        # (guest/tcp/loss_detection.h). If a method replaces RACK, it is called where the kernel would call RACK. Bit 0
+        # must therefore be set, because it enables RACK.
         recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
         sysctls["net.ipv4.tcp_recovery"] = str(recovery)
     return dict(sorted({**sysctls, **tcp.sysctl}.items()))
@@ -69,8 +69,8 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
     """
     pages = memory_bytes // _PAGE_BYTES
     # tcp_mem has three thresholds (low, pressure, high); as in the kernel's tcp_init_mem, they are 3/4, 1 and 3/2 of a
-    # share of memory. The kernel's share is a sixteenth of the free pages. We take half of the guest's pages, because
-    # the guest does nothing but networking.
+    # share of memory. The kernel takes a sixteenth of the free pages. We take half of the guest's pages, because the
+    # guest does nothing but networking.
     thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
     derived = {
         # There is one backlog per processor, and all hosts and satellites of the guest share it. Linux's default of
@@ -108,8 +108,8 @@ _LOSS_DETECTION_SHIFT = 4
 # (Documentation/networking/ip-sysctl.rst).
 _ECN = {"passive": "2", "on": "1", "off": "0"}
 
-# Defaults of Linux 6.12 (tcp_sk_init in net/ipv4/tcp_ipv4.c), except for tcp_no_metrics_save: if a flow used the
-# metrics of an earlier flow, the order of flows would matter.
+# These are the defaults of Linux 6.12 (tcp_sk_init in net/ipv4/tcp_ipv4.c), except for tcp_no_metrics_save. If a flow
+# used the metrics of an earlier flow, the order of flows would matter.
 _LINUX = {
     "net.ipv4.tcp_adv_win_scale": "1",
     "net.ipv4.tcp_autocorking": "1",

@@ -124,7 +124,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
     schema: The class that declares the defaults of the section's queue keys.
     netem: Whether links use netem, which excludes all other queueing disciplines.
     """
-    # If the discipline in the text is wrong, the parameters are checked as those of the default discipline.
+    # If the discipline in the text is wrong, the parameters are checked as if they belonged to the default discipline.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
@@ -147,7 +147,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         except ScenarioError as error:
             problems.add(child.origin, key, error.message, error.hint)
             continue
-        # A word becomes its index in the list, which is the kernel's number for it (CAKE_FLOW_*, CAKE_ACK_*,
+        # A word becomes its index in the list. This index is the kernel's number for the word (CAKE_FLOW_*, CAKE_ACK_*,
         # include/uapi/linux/pkt_sched.h).
         parameters[name + declared.suffix] = declared.words.index(value) if declared.kind == "word" else int(value)
     section.values["queue_parameters"] = dict(sorted(parameters.items()))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of queueing disciplines become numbers and are written back with units. Every error message has a hint
-about what to write."""
+"""Tests that the parameters of queueing disciplines become numbers, and are written with units again. Every error
+message has a hint about what to write."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that are too long are rejected before they are parsed."""
+"""Tests that a list that is too long is rejected before it is parsed."""
 
 import pytest
 

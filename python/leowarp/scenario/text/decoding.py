@@ -111,10 +111,11 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
         if value is not None:
             section.values["queue_pkts"], section.values["queue_bytes"] = value
         return
-    # For some keys None is a valid value and does not show a mistake. A mistake shows as an additional problem.
+    # For some keys, None is a valid value and does not mean a mistake. A mistake is recognised by an additional
+    # problem.
     before = len(problems.found)
     if declared.kind == "tables":
-        # Tables are decoded from nodes, which know their line, so that a message can name the line in the table.
+        # Each node knows its line. Tables are decoded from nodes, so that a message can name the line in the table.
         tables = _tables(name, declared, node, problems)
         if len(problems.found) == before:
             section.values[attribute] = tables
@@ -345,8 +346,8 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
     values: dict[str, str] = {}
     for name, value in raw.items():
-        # A shell removes the quotes in --set tcp.sysctl.net.ipv4.tcp_ecn="1", so in a --set a bare integer is accepted
-        # as text.
+        # A shell removes the quotes in --set tcp.sysctl.net.ipv4.tcp_ecn="1", so an integer without quotes is accepted
+        # as text in a --set.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
         # The sysctls in `_SYSCTLS_THAT_START` would start a program. A scenario may come from somebody else, and code

@@ -40,7 +40,7 @@ class _Reader:
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
         self.lines: dict[KeyPath, int] = {}
-        self.lengths: dict[KeyPath, int] = {}  # contains only arrays that ``[[headers]]`` make
+        self.lengths: dict[KeyPath, int] = {}  # only arrays that ``[[headers]]`` make have an entry
         self._document()
 
     def _document(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line numbers of TOML keys are compared with generated documents whose lines are known."""
+"""Tests the line numbers of TOML keys with generated documents, in which the line of each key is known."""
 
 import json
 import tomllib

@@ -74,8 +74,8 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # Keys that belong to other kinds of flow are None, as for a flow in a text. With other values, a plan would not be
-    # equal to the same plan loaded from its text.
+    # Keys that belong to other kinds of flow are None, as for a flow in a text. Otherwise, a plan would differ from the
+    # same plan loaded from its text.
     without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(
@@ -178,7 +178,7 @@ def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArr
     else:
         from scipy.special import ndtri
 
-        # ln x has the mean ln(median), and the mean of x is median exp(sigma^2 / 2)
+        # the mean of ln x is ln(median); the mean of x is median * exp(sigma^2 / 2)
         sigma = math.sqrt(2.0 * math.log(mean_bytes / traffic.median_size_bytes))
         size_bytes = traffic.median_size_bytes * np.exp(sigma * ndtri(draws))
     return np.maximum(np.rint(size_bytes), 1.0).astype(np.int64)

@@ -63,8 +63,8 @@ UDP_PAYLOAD_BYTES = 1200
 # the closing 0.
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
-# A name begins with a letter, because a text of digits is the number of a flow. A name has no comma and no bracket,
-# because these characters surround it in labels such as "A to B, cubic (flow 3)".
+# A name begins with a letter, because a text of digits is the number of a flow. In labels such as "A to B, cubic (flow
+# 3)", commas and brackets stand around a name. A name therefore contains no comma and no bracket.
 _FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
 _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 

@@ -13,7 +13,7 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 _RECOVERY, _SACK = "net.ipv4.tcp_recovery", "net.ipv4.tcp_sack"
-# Attribute of [tcp] -> parameter of the module, and the factor that converts the attribute's unit.
+# Maps each attribute of [tcp] to a parameter of the module, and to the factor that converts the attribute's unit.
 _PARAMETERS = {
     "door_freeze_ns": ("door_freeze_ns", 1),
     "door_undo_ns": ("door_undo_ns", 1),

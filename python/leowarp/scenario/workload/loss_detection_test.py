@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sysctl and module parameters that follow from `tcp.loss_detection`, and keys that cannot be combined with it."""
+"""Tests which sysctl and module parameters follow from `tcp.loss_detection`, and which keys cannot be combined with
+it."""
 
 import pytest
 
@@ -23,7 +24,7 @@ def test_each_is_a_number_above_the_bits_that_the_kernel_reads(tmp_path, detecti
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert "[modules" not in path.read_text()
     assert resolve(load(path)) == plan
-    # A plan contains the sysctls, but they are derived again if the user sets `tcp.loss_detection` on the plan
+    # A plan contains the sysctls. If the user sets `tcp.loss_detection` on the plan, the sysctls are derived again
     again = resolve(load(path, ["tcp.loss_detection=kernel"]))
     assert {host.sysctl["net.ipv4.tcp_recovery"] for host in again.hosts} == {"0"}
 

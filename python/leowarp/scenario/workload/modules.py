@@ -62,7 +62,8 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
-        # A shell removes the quotes in a --set, so in a --set a bare integer is accepted as text, as for sysctls.
+        # A shell removes the quotes in a --set. In a --set, an integer without quotes is therefore accepted as text, as
+        # for sysctls.
         lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
         value = str(node.value) if lenient else node.value
         if _NAME.fullmatch(name) is None:

@@ -125,7 +125,8 @@ def test_what_knows_of_handovers_is_told_an_access_links_schedule(tmp_path):
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert resolve(load(path)) == plan
     moved = resolve(load(path, ["access.clock=2024-05-17T12:00:13Z", "access.period=10 s"]))
-    # With a phase of 12 s, reconfigurations are at 12:00:12 and 12:00:22: 9 s after 12:00:13.
+    # With a phase of 12 s, reconfigurations are at 12:00:12 and 12:00:22. The second one is 9 s after the run's start
+    # at 12:00:13.
     assert moved.modules["bbr_handover"] == {"period_ns": str(10 * 10**9), "phase_ns": str(9 * 10**9)}
     wrong = resolve(load(path, ["modules.bbr_handover.phase_ns=1 s", "access.phase=3 s"]))
     assert wrong.modules["bbr_handover"]["phase_ns"] == str(10**9), "one's own value stands"

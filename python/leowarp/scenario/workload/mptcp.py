@@ -114,7 +114,7 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
     for subflow, whole in pairs:
         ends = ("source", "destination")
         if any(key not in section.values for key in ends for section in (subflow, whole)):
-            continue  # Another check reports an end that is missing or wrong.
+            continue  # Another check reports a missing or wrong source or destination.
         pairs_of_stations = [(key, str(subflow.values[key]), str(whole.values[key])) for key in ends]
         other = [(key, mine, theirs) for key, mine, theirs in pairs_of_stations if mine != theirs]
         if len(other) != 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows of kind program: keys, defaults, and mistakes."""
+"""Tests flows of the kind `program`: keys, defaults, and mistakes."""
 
 import pytest
 

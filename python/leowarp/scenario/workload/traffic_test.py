@@ -73,8 +73,8 @@ def test_distance_takes_flows_from_far_pairs(tmp_path: Path) -> None:
         flows = made(tmp_path, TRAFFIC, f"traffic.distance_exponent={exponent}").flows
         pairs = Counter((flow.source, flow.destination) for flow in flows)
         shares.append(pairs[far] / pairs[near])
-    # Tokyo to Madrid is 10,770 km, Tokyo to Delhi 5,840: with exponent 2, the ratio of their flows is 0.29 times that
-    # with exponent 0.
+    # Tokyo is 10,770 km from Madrid and 5,840 km from Delhi. With exponent 2, the ratio of the numbers of flows is 0.29
+    # times the ratio with exponent 0.
     assert shares[1] / shares[0] == pytest.approx((5840 / 10770) ** 2, rel=0.25)
 
 

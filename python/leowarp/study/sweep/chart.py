@@ -25,7 +25,7 @@ def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: s
     known = {name: [(place, value) for place, value in enumerate(line) if value.known and math.isfinite(value.high)]
              for name, line in lines.items()}  # fmt: skip
     values = [value for line in known.values() for _, value in line]
-    # Without a chart, no value is missing on the page, because the table below the chart's place shows all lines.
+    # If there is no chart, no value is missing on the page, because the table below shows all lines.
     if not values or len(lines) > len(OKABE_ITO):
         return ""
     with styled():

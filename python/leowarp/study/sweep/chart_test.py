@@ -17,7 +17,8 @@ def drawn(*, joined=True, **lines):
 
 
 def heights(svg, colour):
-    """Return the heights of the dots of a colour, in the order of drawing. SVG counts from the top."""
+    """Return the heights of the dots of a colour, in the order of drawing. In SVG, a height is the distance from the
+    top."""
     return [float(y) for y in re.findall(rf'<use [^>]*y="([0-9.]+)" style="fill: {colour.lower()}; stroke', svg)]
 
 

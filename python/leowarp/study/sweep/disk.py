@@ -23,8 +23,8 @@ TEMPORARY = ".partial"
 files."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Errors of an exchange of two names: ENOSYS if the kernel cannot exchange names, EINVAL if the file system cannot (for
-# instance NFS; see rename(2)).
+# The exchange of two names fails with ENOSYS if the kernel cannot exchange names. It fails with EINVAL if the file
+# system cannot, for instance NFS (see rename(2)).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 # Constants of linux/fcntl.h and linux/fs.h: AT_FDCWD makes names relative to the working directory; RENAME_EXCHANGE
 # exchanges two names.
@@ -83,7 +83,7 @@ def exchange(new: Path, old: Path) -> None:
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
-        # Until the next rename, `old` does not exist.
+        # Between the first two renames, `old` does not exist.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)

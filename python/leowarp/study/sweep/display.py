@@ -93,8 +93,8 @@ class Pace:
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # The last two marks are never removed, however old they are: a rate needs two marks, and long runs set few
-        # marks.
+        # A rate needs two marks, and long runs set few marks. The last two marks are therefore never removed, even if
+        # they are old.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 

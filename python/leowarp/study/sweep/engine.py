@@ -215,8 +215,8 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts can be used as folder names. Results are not partitioned by a quantity, because a
-            # quantity has two columns, one of numbers and one of texts.
+            # Values that are words or counts can be used as folder names. A quantity has a column of numbers and a
+            # column of texts. Results are therefore not partitioned by a quantity.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
@@ -341,8 +341,8 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The page shows the complete study, not only the runs requested in this start. After a partial start, a page
-        # with only the requested runs would be misleading.
+        # The page shows the complete study, and not only the runs that this start requested. After a partial start, a
+        # page with only the requested runs would be misleading.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
         counts = {"planned": len(runs), "made": len(mine), "failed": failed}
@@ -406,8 +406,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # To recognise a study, only the names of the studies are compared. A changed study file with the same name
-        # continues in its directory, but a file with another name would mix two studies.
+        # A study is recognised by its name only. If a changed study file still has the same name, the study continues
+        # in its directory. With a different name, two studies would be mixed.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests which runs a start of a study makes, keeps or rejects, and which runs fail."""
+"""Tests which runs a started study makes, keeps or rejects, and which runs fail."""
 
 import errno
 import fcntl
@@ -97,8 +97,8 @@ def test_a_changed_study_adds_runs_and_keeps_what_is_no_longer_asked_for(quick, 
     assert made_so_far(fake) == 16
     assert set(result.table()["chain_hops"].to_pylist()) == {3}
     assert result.table()["number"].to_pylist() == list(range(12))
-    # The partition is the first parameter that is a word or a count, even for rows stored before this parameter was
-    # added.
+    # Rows are partitioned by the first parameter that is a word or a count. This rule also applies to rows that were
+    # stored before the parameter was added.
     names = sorted(path.name for path in (tmp_path / "out" / "results").iterdir())
     assert names == ["chain_hops=3", "chain_hops=__HIVE_DEFAULT_PARTITION__"]
 
@@ -243,7 +243,7 @@ def test_a_run_again_whose_plan_is_gone_is_told(quick, study_file, tmp_path):
 def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_alone(quick, study_file, tmp_path):
     file = study_file()
     quick(file)
-    # The state of a running study: the journal has two rows, and the run of one row is no longer in the study.
+    # As in a running study, the journal has two rows. The run of one row is no longer in the study.
     store = Store(tmp_path / "out", read_facts(tmp_path / "out").layout)
     rows = store.table().to_pylist()
     store.drop([rows[0]["run_id"]])

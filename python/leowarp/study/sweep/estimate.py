@@ -125,7 +125,7 @@ def _packets(plan: Plan, place: int) -> float:
         # The receiver is assumed to send one ACK per two segments.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # The factor 2 counts each request and its reply.
+    # The factor is 2, because each request has a reply.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 

@@ -19,7 +19,7 @@ from support.plans import S, chain
 
 
 def packets(plan):
-    """Return the estimated number of packets for a plan whose packets use one link."""
+    """Return the estimated number of packets of a plan. Each packet must use only one link."""
     return (guessed_cpu_s(plan) - RUN_CPU_S) / (PACKET_CPU_S + HOP_CPU_S)
 
 

@@ -47,7 +47,7 @@ class Outstanding:
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
         """Put runs that were not made back at the front of their queues."""
-        # The runs are put at the front one by one, so the last run must be put back first.
+        # Each run is put at the front of its queue. The run with the highest number must therefore be put back first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)
 

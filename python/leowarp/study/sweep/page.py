@@ -134,8 +134,8 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # Values are shown as written in the study file, because "25 pkts" is clearer than the three result columns of a
-    # queue.
+    # Values are shown as they are written in the study file. For a queue, "25 pkts" is clearer than its three columns
+    # in the results.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -155,8 +155,8 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # Each value is listed once, as in `rows`. For a key with a quoted part, such as a sysctl, `plan_key` returns None,
-    # so the points are not joined.
+    # `given` contains each value once, like `rows`. For a key with a quoted part, such as a sysctl, `plan_key` returns
+    # None, so the points are not joined.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}

@@ -230,8 +230,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself. A value that is not the name of a kernel is a kernel file that
-    # the plan names.
+    # "default" is the kernel that leowarp builds itself. If the value is not the name of a kernel, it is a kernel file
+    # that the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 

@@ -65,7 +65,7 @@ def row_of(
         "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
     }  # fmt: skip
     costs = result.get("costs") or {}
-    # The worker's result has all costs, but the summary has only two of them.
+    # The costs are read from the worker's result, because the summary has only two of them.
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
     # If a parameter and a scalar have the same name, the scalar is renamed.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}

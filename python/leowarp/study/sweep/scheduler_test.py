@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a study on a Dask scheduler. It has two worker processes without shared memory, on the loopback
-interface."""
+"""Tests of a study on a Dask scheduler. The scheduler has two worker processes. They share no memory, and communicate
+over the loopback interface."""
 
 import json
 import signal

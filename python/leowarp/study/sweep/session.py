@@ -132,18 +132,18 @@ class Session:
         """
         self._show_progress()
         try:
-            # The loop needs both conditions, because a run in a batch under way may return to `_outstanding`.
+            # The loop needs both conditions, because a run in a batch of `_under_way` may return to `_outstanding`.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # The rows of runs that were set aside are written last, because until then another run may show that the
-            # machine can make runs.
+            # The rows of runs that were set aside are written last. Until then, another run may show that the machine
+            # can make runs.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # `end` returns runs that were completed but not reported yet. A result that a worker has written into its
-            # pipe is stored; the run that the worker was making is lost.
+            # `end` returns the results of runs that are complete but not reported yet. If a worker has written a result
+            # into its pipe, the result is stored. The run that the worker was making is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
@@ -284,9 +284,9 @@ class Session:
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # whether the cause is the machine or this run. No row is written before the next runs have shown the cause. A
-        # row would mark the run as failed. A later start of the study with more memory or disk space would then skip
-        # the run.
+        # whether the cause is the machine or this run. No row is written before the next runs have shown the cause. If
+        # a row were written now, it would mark the run as failed. A later start of the study with more memory or disk
+        # space would then skip the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:
@@ -311,7 +311,8 @@ class Session:
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        # Rows are on disk before they are counted, so runs that the display shows as done survive a kill.
+        # Rows are written to disk before they are counted. A run that was displayed as done is thus not lost if the
+        # process is killed.
         self._store.add(rows)
         if rows:
             self._done += len(rows)

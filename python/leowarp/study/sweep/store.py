@@ -86,7 +86,7 @@ class Store:
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # Rows that are in the journal but not in a Parquet file, in the order in which they were added.
+        # These rows are in the journal but not in a Parquet file. Their order is the order in which they were added.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
@@ -106,7 +106,7 @@ class Store:
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between writing a Parquet file and emptying the journal leaves a row in both places. If a row
+                # leowarp may be killed after it has written a Parquet file and before it empties the journal. If a row
                 # is both in the journal and in a Parquet file, the row in the Parquet file is used.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
@@ -125,14 +125,14 @@ class Store:
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # If a run had two rows, every reader would count the run twice. A second row for a run is a bug in leowarp.
+        # If a run had two rows, every reader would count the run twice. If a run gets a second row, leowarp has a bug.
         assert not twice, f"a second row of {twice[0]}"
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
             # Rows are written to disk before `status` records them. If the write fails, `status` does not change, and
-            # the run is repeated. If `status` were changed before a write that fails, the run's row would be missing
-            # without notice.
+            # the run is repeated. If `status` changed first and the write then failed, nobody would notice that the
+            # run's row is missing.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
@@ -362,8 +362,8 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not returned when
-            # the journal's last line was interrupted, so the run of this line is repeated.
+            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not yet returned
+            # when the writing was interrupted, so the run of the journal's last line is repeated.
             continue
         # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that kill and restart a study. No row may be lost, and no run that has a row may be repeated."""
+"""Tests that kill and restart a study. No row may be lost. A run that has a row must not be repeated."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,8 @@ KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half"
 
 
 def rows_on_disk(out):
-    """Return the run ids that would remain on disk after a power cut. The files are read without the store."""
+    """Return the run ids that would remain on disk after a power cut. The function reads the files itself, without the
+    code of the store."""
     found = []
     for path in (out / "results").glob("*/*.parquet"):
         found += pq.ParquetFile(path).read(["run_id"])["run_id"].to_pylist()
@@ -32,7 +33,7 @@ def rows_on_disk(out):
 
 
 class Study:
-    """A study that is started repeatedly, and killed at a chosen disk call each time."""
+    """A study that is started repeatedly. Each time, it is killed at a chosen disk call."""
 
     def __init__(self, make, file, out, *, flush_rows=5, exchange=True):
         self._make, self._file, self.out = make, file, out
@@ -132,7 +133,8 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file
     first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
-    # The files have the state after a power cut between the writing of the journal and its fsync.
+    # A power cut comes after the journal is written, but before its fsync. The files are in the state after this power
+    # cut.
     for path in (out / "results").rglob("*.parquet"):
         path.unlink()
     whole = json.dumps(row | {"number": 0})

@@ -33,7 +33,7 @@ def start(spawn, fake, study_file, tmp_path):
 
 
 def rows_on_disk(out):
-    """Return the run ids on disk, read by a process that does not write."""
+    """Return the run ids that are on disk. The function reads them like a process that does not write."""
     table, journal = read_results(out)
     return {row["run_id"] for row in journal} | (set() if table is None else set(table["run_id"].to_pylist()))
 

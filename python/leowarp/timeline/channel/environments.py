@@ -205,8 +205,8 @@ class _Entry:
             raise ScenarioError(
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
-        # Each row is divided by its sum below. The stationary distribution is defined only for rows that sum to 1, and
-        # the sum of a row of printed digits may differ slightly from 1.
+        # The code below divides each row by its sum. The stationary distribution is defined only for rows that sum to
+        # 1, and the sum of a row of printed digits may differ slightly from 1.
         shares = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]
@@ -217,8 +217,7 @@ class _Entry:
                     "each row holds the probabilities of every next state, its own among them",
                 )
             shares.append(tuple(value / total for value in values))
-        # (1 + P)^n has a positive entry if the chain can get from the row's state to the column's state in at most n
-        # steps.
+        # An entry of (1 + P)^n is positive if its row's state leads to its column's state in at most n steps.
         reached = np.linalg.matrix_power(np.eye(n) + np.array(shares), n) > 0
         if not reached.all():
             here, there = (int(i) + 1 for i in np.argwhere(~reached)[0])

@@ -30,8 +30,8 @@ def written(tmp_path, text, name="mine.toml"):
     return path
 
 
-# Published shares of the states for each parameter set whose publication contains them (environments.toml names the
-# publications).
+# Published shares of the states. Parameter sets whose shares are not known are omitted. environments.toml names the
+# publications.
 PUBLISHED_SHARES = {
     ("intermediate-tree-shadowed", 40): (0.3929, 0.3571, 0.25),
     ("open", 40): (0.5, 0.375, 0.125),

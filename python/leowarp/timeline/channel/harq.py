@@ -363,9 +363,9 @@ def _asked(
     """Return the number of bits that the receiver requests. They fill whole symbols, and are at most the remaining
     bits. `seen` is the ratio of energy to noise of the last transmission."""
     harq = looks.harq
-    # A packet that is not decoded after the last transmission is lost, so the last transmission should not save bits.
-    # If the size of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7
-    # dB (design/lms-harq.md).
+    # If a packet is not decoded after the last transmission, the packet is lost. The last transmission should therefore
+    # not save bits. If the size of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets
+    # would be lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
         # Send all remaining bits, although all transmissions together may then take 1.7 to 1.9 times as many symbols as
         # first transmissions alone.
@@ -398,7 +398,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
     """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
-    # Every transmission repeats the same bits, so the code rate and with it the threshold stay the same.
+    # Every transmission repeats the same bits. The code rate therefore stays the same, and so does the threshold.
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
     got = np.zeros(looks.count)
     again = np.zeros(looks.count, dtype=np.uint8)

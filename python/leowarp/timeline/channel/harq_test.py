@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HARQ compared with closed forms on steady channels, and with a slow and simple implementation on fading channels. In
-addition, the loss ratio is compared with bounds from two extreme cases of fading."""
+"""Tests HARQ against closed forms on steady channels. On fading channels, HARQ is compared with a slow and simple
+implementation. In addition, two extreme cases of fading give bounds. The loss ratio must be between these bounds."""
 
 import math
 
@@ -177,9 +177,9 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
 """The bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. The
 upper bound assumes that a single fade covers all transmissions of a codeword. For the lower bound, the whole codeword
-is sent twice, in two independent fades. It is lost only if both attempts fail, so the lower bound is the square of the
-upper bound. The values are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold
-1.15. Real fading during the 60 ms of a codeword gives a loss ratio between the two bounds."""
+is sent twice, in two independent fades. The codeword is lost only if both attempts fail. The lower bound is therefore
+the square of the upper bound. The values are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and
+the threshold 1.15. Real fading during the 60 ms of a codeword gives a loss ratio between the two bounds."""
 
 
 def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():

@@ -94,7 +94,7 @@ def _followers(
     # enough samples.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
-    # In each group, the expected level is the level that the target share of the later samples exceeds. Transmissions
+    # The expected level of a group is chosen so that the target share of its later samples is above it. Transmissions
     # that are sized for the expected level succeed with the target probability.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Neighbouring groups with equal levels are merged.

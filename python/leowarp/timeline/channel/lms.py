@@ -230,8 +230,8 @@ def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -
     """
     if parameters.speed_m_per_s == 0:
         return max(1, duration_ns)
-    # The spacing is computed in metres and then divided by the speed, because every random value is a function of
-    # distance.
+    # Every random value is a function of distance. The spacing is therefore computed in metres, and then divided by the
+    # speed.
     shortest_m = min(parameters.wavelength_m, correlation_m) / parameters.samples_per_wavelength
     return min(max(1, math.floor(1e9 * shortest_m / parameters.speed_m_per_s)), max(1, duration_ns))
 
@@ -273,7 +273,7 @@ def _blocks(
     """Yield the levels (dB, float64) and states (int8) of the grid in blocks, which limits the memory."""
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
-    # The slope at the last change of state may extend half a transition beyond the last sample.
+    # At the last change of state, the slope may extend beyond the last sample by half a transition.
     until_m = step_m * count + model.transition_m
     way = visits(
         model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states")
@@ -282,7 +282,7 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest, all samples are at one place and are therefore equal. Only the filters of the two signals need a spacing
+    # At rest, all samples are at one place and are therefore equal. The filters of the two signals still need a spacing
     # above 0.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power series compared with the model's closed forms. Each tolerance is a few standard errors. For the tolerances,
+"""Tests the power series against the model's closed forms. Each tolerance is a few standard errors. For the tolerances,
 each stay in a state counts as one independent sample."""
 
 import dataclasses
@@ -32,8 +32,8 @@ def test_shares_of_the_way_and_stays_are_those_of_the_chain(frames):
         own = lengths[stretches.states == state]
         assert own.mean() == pytest.approx(model.dwells_m[state], rel=0.06)
         assert own.sum() / lengths.sum() == pytest.approx(model.way_shares[state], abs=0.02)
-        # The length of a stay in frames is geometric, at least one, with standard deviation sqrt(Pii) / (1 - Pii)
-        # frames.
+        # The number of frames in a stay has a geometric distribution, and is at least one. The standard deviation of
+        # this number is sqrt(Pii) / (1 - Pii).
         stays = model.environment.chain[state, state]
         frames_stayed = own / model.frames_m[state]
         assert frames_stayed.min() == pytest.approx(1)
@@ -54,7 +54,7 @@ def test_common_frames_keep_the_published_shares_and_frames_by_state_shift_them(
 
 
 def test_levels_are_distributed_as_the_closed_form_says():
-    # The series has steps between states, because no closed form holds with slopes. The terminal is fast, so that 600 s
+    # The series has steps between states. With slopes, no closed form would hold. The terminal is fast, so that 600 s
     # contain many stays.
     channel = LandMobile(transition_m=0.0, speed_m_per_s=50.0, samples_per_wavelength=4)
     model = channel.model()

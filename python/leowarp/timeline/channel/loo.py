@@ -59,8 +59,8 @@ class Loo:
 
         share = ncx2.cdf(scaled[..., None], 2, direct)
         # Far above the diffuse signal, scipy's series gives nan. Where the series gives nan, the amplitude is
-        # approximated by z plus the in-phase part of the diffuse signal, a Gaussian with deviation sqrt(variance). The
-        # neglected part of r = |z + w| is 1 / (2 sqrt(direct)) deviations, 5e-5 at 80 dB.
+        # approximated by z plus the in-phase part of the diffuse signal, a Gaussian with deviation sqrt(variance). This
+        # neglects a part of r = |z + w|. The neglected part is 1 / (2 sqrt(direct)) deviations, or 5e-5 at 80 dB.
         gaussian = ndtr(np.sqrt(scaled)[..., None] - np.sqrt(direct))
         return np.where(np.isnan(share), gaussian, share) @ _WEIGHTS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loo's distribution compared with its density, a Monte Carlo simulation, and quantiles computed by other code."""
+"""Tests Loo's distribution against its density, a Monte Carlo simulation, and quantiles that other code computed."""
 
 import numpy as np
 import pytest
@@ -61,9 +61,9 @@ def test_without_shadowing_it_is_rice_and_without_a_direct_signal_rayleigh():
         assert float(rayleigh.share_below(level_db)) == pytest.approx(-np.expm1(-ratio), rel=1e-9)
 
 
-# Quantiles in dB, by share, of the mixture of three states "intermediate tree shadowing" at 40 degrees. The quantiles
-# are from an independent Monte Carlo simulation of 200,000 samples of the same Loo triplets with shares .3929, .3571,
-# .25; their standard error at 1 % is 0.1 dB.
+# Quantiles in dB, by share, of "intermediate tree shadowing" at 40 degrees, which is a mixture of three states. The
+# quantiles are from an independent Monte Carlo simulation of 200,000 samples of the same Loo triplets with shares
+# .3929, .3571, .25; their standard error at 1 % is 0.1 dB.
 ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700, 0.5: -4.772, 0.75: -0.703,
                        0.9: 1.091, 0.99: 3.276}  # fmt: skip
 

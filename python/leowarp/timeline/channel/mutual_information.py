@@ -45,7 +45,7 @@ def snr_for(modulation: str, bits: float) -> float:
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
     # Only the rising part of the table of mutual information is used. In the flat part at the maximum, several ratios
-    # have the same number of bits, so np.interp would have no unique answer.
+    # Es / N0 have the same number of bits. np.interp would have no unique answer there.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
 
@@ -66,7 +66,7 @@ def _one(modulation: str, snr: float) -> float:
             # Each of the two dimensions carries half of the energy, so each has half of the symbol's Es/N0.
             return 2 * _real(np.array([-1.0, 1.0]), snr / 2)
         case "16qam":
-            # Two dimensions of four levels each; total mean energy 1.
+            # Each of the two dimensions has four levels. The mean energy of these levels is 1.
             return 2 * _real(np.array([-3.0, -1.0, 1.0, 3.0]) / np.sqrt(5), snr / 2)
         case "8psk":
             return _complex(np.exp(2j * np.pi * np.arange(8) / 8), snr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutual information compared with an independent quadrature, closed forms and bounds."""
+"""Tests the mutual information against an independent quadrature, closed forms and bounds."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from leowarp.timeline.channel.mutual_information import (
     snr_for,
 )
 
-# QPSK by 200-point Gauss-Hermite quadrature of 1 - E log2(1 + exp(-L)), computed independently of this code: Es/N0 in
-# dB, bits per symbol.
+# Bits per symbol of QPSK, by Es/N0 in dB. They were computed by 200-point Gauss-Hermite quadrature of 1 - E log2(1 +
+# exp(-L)), independently of this code.
 QPSK_BITS = {-12.0: 0.088268, -5.0: 0.395463, 0.0: 0.971888, 3.0: 1.441322, 7.0: 1.901362, 10.0: 1.993513,
              13.0: 1.999966}  # fmt: skip
 

@@ -18,7 +18,7 @@ SECOND = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def realised():
-    # The rule `equal` needs no expected levels, so the receiver's learning takes no time.
+    # The rule `equal` needs no expected levels, so the receiver does not need time to learn them.
     return realisation(LandMobile(samples_per_wavelength=4), Harq(rule="equal"), 8.0, SECOND, 1)
 
 

@@ -79,8 +79,8 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
     rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
-        # `expected` has one more value than there are quantiles: its last value is for the mean power, which is added
-        # below.
+        # `expected` has one value for each quantile, and one more value for the mean power. The row of the mean power
+        # is added below.
         for share, level, closed in zip(SHARES, levels_db, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]

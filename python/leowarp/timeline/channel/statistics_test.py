@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of series whose values can be computed by hand."""
+"""Tests the statistics of series against values that are computed by hand."""
 
 import math
 

@@ -88,8 +88,8 @@ def _gaps_ns(capacity: Capacity) -> int:
     gaps_ms = 0
     for place in long.tolist():
         before, after = apart_ms[max(place - _AROUND, 1) : place], apart_ms[place + 1 : place + 1 + _AROUND]
-        # A gap must be long compared with the larger of the spacings before and after it. Otherwise the first long
-        # spacing after a fall of the rate would count as a gap.
+        # A gap must be long compared with the spacings before it, and also compared with the spacings after it. Without
+        # this rule, the first long spacing after a fall of the rate would count as a gap.
         spacing_ms = max((float(np.median(side)) for side in (before, after) if len(side)), default=np.inf)
         if apart_ms[place] > GAP_SPACINGS * spacing_ms:
             gaps_ms += int(apart_ms[place]) - 1
@@ -119,7 +119,7 @@ def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> 
         return {}
     order = np.argsort(of, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    # Each share is reduced slightly, because a sum of floats may reach 0.4999999999 instead of one half, and the median
-    # would then be the value of the next row.
+    # A sum of floats may reach only 0.4999999999 instead of one half. The median would then be the value of the next
+    # row. Each share is therefore reduced slightly.
     places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
     return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

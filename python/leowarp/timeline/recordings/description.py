@@ -134,7 +134,8 @@ def describe(
     if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    # The rows of a table may have different lengths: a row of an hour must have more weight than a row of 10 ms.
+    # The rows of a table may cover times of different lengths. A row that covers an hour must have more weight than a
+    # row that covers 10 ms.
     met = of if measurement.probes else _as_met(of, measurement.end_ns)
     met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
@@ -180,8 +181,8 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
     """Return the gaps of the recording. A gap is a pause of more than `after_ns` between two probes, or a series of
     rows that a table marks as a gap."""
     if not probes:
-        # If a table ends without a connection, its last gap ends at the start of the last row, because the length of
-        # that row is unknown.
+        # If a table ends without a connection, the last gap ends where the last row begins. The length of the last row
+        # is unknown.
         ends = np.append(series.t_ns[1:], series.t_ns[-1:])
         begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
         gaps = []
@@ -203,7 +204,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
     """Return the values of a table as if they had been measured by probes every 10 ms. Long rows thus have more
     weight."""
     apart_ns = np.diff(rows.t_ns)
-    # If all rows have equal length, they already have equal weight, so each row is used as if it were a probe.
+    # If all rows have equal length, they already have equal weight. Each row is then used like a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
@@ -233,7 +234,7 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     # and a neighbouring slot must not affect the base.
     margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
     slots: list[Slot] = []
-    # The first and the last slot are usually incomplete. An incomplete slot is used if there is a sample between its
+    # The first and the last slot are usually incomplete. An incomplete slot is used if it has a sample between its two
     # margins.
     begin_ns = int(t_ns[0]) - schedule.period_ns + 1
     for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
@@ -248,8 +249,8 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
-                # After a slot without samples, no step is computed: since the last slot with a base delay, the path has
-                # changed at least twice.
+                # After a slot without samples, no step is computed. The path has changed at least twice since the last
+                # slot with a base delay.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )
@@ -261,7 +262,7 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     if schedule is None or wall_ns is None:
         return None
     per_minute = round(60e9 / schedule.period_ns)
-    # The tolerance of 0.2 % is for measured periods, which may be off by a few ms.
+    # Measured periods may be wrong by a few ms, so the tolerance is 0.2 %.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
     seconds = sorted(

@@ -169,8 +169,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
     found = []
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         places = begin + np.flatnonzero(series.lost[begin:end])
-        # A stretch is shortened so that it begins and ends with a lost probe, so the share of lost probes is computed
-        # again.
+        # A stretch is shortened until it begins and ends with a lost probe. The share of lost probes is therefore
+        # computed again.
         if len(places) < max(5, _MOSTLY * (places[-1] - places[0] + 1) if len(places) else 5):
             continue
         length_ns = int(series.t_ns[places[-1]] - series.t_ns[places[0]]) + interval_ns
@@ -202,8 +202,8 @@ def _by_cause(
         return (), found
     # A loss behind an obstacle ends at the next reconfiguration at the latest.
     within = [one for one in found if not _crosses(one, schedule)]
-    # A satellite may reach an obstacle at any time of its slot. If all long losses begin at a reconfiguration, there is
-    # no obstacle, and the handovers take long.
+    # An obstacle may hide the satellite at any time of its slot. If all long losses begin at a reconfiguration, there
+    # is no obstacle, and the handovers take long.
     between = [one for one in within if schedule.distance_ns(np.array([one.t_ns]))[0] > _NEAR_NS]
     if len(within) < _FEWEST_OBSTRUCTIONS or len(within) < len(found) / 2 or not between:
         return (), found

@@ -112,7 +112,7 @@ def _files_of_capacity(
 ) -> tuple[Capacity | None, Capacity | None]:
     """Return the capacities on the clock of the delays, if both files have wall-clock times. If one of the files lacks
     these times, capacities and delays start at the same instant."""
-    # With the overhead included, one opportunity carries exactly one full packet.
+    # One full packet, with its overhead, uses exactly one opportunity.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]
     for place, file in enumerate((keys.capacity, keys.capacity_up)):

@@ -77,7 +77,7 @@ def channel_rows(
         if clocks disagree.
     """
     down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
-    # The times of one-way delays are those at which packets enter the direction, so the times need no shift.
+    # The time of a one-way delay is the time at which the packet enters the direction. It therefore needs no shift.
     if measurement.round_trip is None:
         return _rows(down), _rows(up)
     if down_first and keys.rtt != "one-way":
@@ -102,8 +102,9 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
-        # The keys apply only to losses whose direction is unknown: a probe that irtt marks `true_up` was lost in the
-        # uplink, whatever the key says.
+        # With `lost_probes = "none"`, all losses are ignored. The other values apply only to losses of unknown
+        # direction. For instance, a probe that irtt marks `true_up` was lost in the uplink, whichever of these values
+        # the key has.
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
@@ -116,7 +117,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
-        # The two halves of an odd number of ns still add up to this number.
+        # If a round trip has an odd number of ns, the two halves still add up to this number.
         return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
     return trips.delay_ns if keys.rtt == name else trips.delay_ns * 0.0
 
@@ -159,7 +160,7 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
         period_ns = measurement.end_ns
     else:
         # The last probe's values are valid for one interval between probes. If the trace ended at its last sample, a
-        # repetition would start again at the time of this sample.
+        # repetition would begin at the same time as this sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -208,14 +209,15 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
         # The probes are sorted by `enters_ns`, the time at which they enter this direction. If several probes enter at
-        # the same instant, only the one that was sent first is used, because the others wait for it on a FIFO link.
+        # the same instant, only the probe that was sent first is used. On a FIFO link, all other probes wait for this
+        # probe.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()
     if way.interval_ns is not None:
-        # Each row begins half-way between the previous probe and its own, because sending times are inexact: iputils
-        # prints a round trip of 10 ms or more only to 0.1 ms. If rows began at the sending times, a ping at the same
-        # times as the recording would get the delay of some probes twice, and of others never.
+        # Each row begins half-way between its probe and the previous probe, because sending times are inexact. For
+        # example, iputils prints a round trip of 10 ms or more only to 0.1 ms. Suppose that rows began at the sending
+        # times. A ping at the same times as the recording would then get some delays twice, and other delays never.
         begins_ns -= np.minimum(np.diff(enters_ns, prepend=enters_ns[0]) // 2, way.interval_ns // 2)
     # A packet that enters the return direction before the first reply gets the first reply's values.
     begins_ns[0] = way.t_ns[0]
@@ -258,14 +260,14 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
     """Replace each unknown delay (nan) by the previous known delay. The delay is reduced if a packet with it would
     arrive after the next packet whose delay is known."""
-    # On a FIFO link, a packet behind a lost one waits until the lost one would have arrived.
+    # On a FIFO link, a packet may follow a lost packet. It then waits until the lost packet would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
         raise ScenarioError(f"{source}: no delay is known: every probe was lost", "measure again")
     every = np.arange(len(delay_ns))
     before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
     after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
-    # The packet arrives 1 ns before the next one: packets that arrive at the same instant would be one row of the
+    # The packet arrives 1 ns before the next packet. If both arrived at the same instant, they would be one row of the
     # return direction.
     in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
     return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
@@ -274,8 +276,8 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
     """Insert a row before each gap, one interval after the last sample. From the time of this row until the next row,
     every packet is lost."""
-    # The sample before the gap holds for one more interval, because the first missing probe would have been sent at the
-    # end of this interval.
+    # The sample before the gap remains valid for one more interval, because the first missing probe would have been
+    # sent at the end of this interval.
     at = gaps + 1
     return (
         replace(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ping over the rows of its own recording gets the recorded round trips. The tests compute the link as a FIFO, packet
-by packet."""
+"""Tests that a ping over the rows of a recording gets the recorded round trips. The tests compute the link as a FIFO,
+packet by packet."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Times
 from leowarp.timeline.recordings.rows import Rows, channel_rows
 from support.synthetic.dish import MS
 
-# Time between probes in whole us, and round trip in ns or None for a lost probe.
+# Each pair contains two values: the time between probes in whole us, and the round trip in ns (None for a lost probe).
 recordings = st.lists(
     st.tuples(st.integers(1, 30_000), st.one_of(st.none(), st.integers(0, 90 * MS))), min_size=1, max_size=40
 ).filter(lambda probes: any(rtt_ns is not None for _, rtt_ns in probes))
@@ -49,7 +49,7 @@ def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
 
 
 def met(measurement: Measurement, chosen: Measured, sent_ns: Times, *, down_first: bool) -> Delays:
-    """Return the round trips of single pings. nan marks a lost ping."""
+    """Send pings over the rows of a measurement, and return their round trips. nan marks a lost ping."""
     ways = channel_rows(measurement, chosen, 0, int(sent_ns[-1]) + 1, down_first=down_first)
     forward, back = ways if down_first else ways[::-1]
     there_ns, lost = passed(forward, sent_ns)
@@ -110,7 +110,7 @@ def test_one_way_delays_of_round_trips_come_back_as_round_trips(
 
 
 def printed(t_ns: Times, rtt_ns: Delays) -> str:
-    """Return the output of iputils' `ping -D`, which prints round trips with three significant digits."""
+    """Return the output of `ping -D` from iputils. It shows round trips with three significant digits."""
     lines = []
     for place, (at_ns, rtt) in enumerate(zip(t_ns.tolist(), rtt_ns.tolist(), strict=True)):
         if rtt == rtt:
@@ -131,7 +131,7 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
     # From 100 ms on, ping prints whole ms, so a printed round trip is wrong by up to half a ms. A reply may wait for
     # the previous reply, whose printed round trip is also wrong by up to half a ms. The sending time is the printed
-    # time minus the round trip, so the sending time is wrong by the same amount.
+    # time minus the round trip. The sending time therefore has the same error as the round trip.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 

@@ -128,7 +128,7 @@ class _Table:
         if column.encode() not in names or b'"' in header:
             raise _Unexpected
         self._place = names.index(column.encode())
-        # Columns in which a word may replace the delay.
+        # In these columns, a cell may contain a word instead of a delay.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)
         self._begin = self._file.tell()
@@ -182,8 +182,7 @@ class _Table:
         if at <= begin:
             return begin
         self._file.seek(at - 1)
-        # The line that contains the byte before `at` is read to its end; if a row begins at `at`, only a line end is
-        # read.
+        # The line with the byte before `at` is read to its end. If a row begins at `at`, only a line end is read.
         self._readline()
         found = self._first(self._file.tell())
         return begin if found is None else found[0]

@@ -26,7 +26,7 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
-        # A line feed in a name is replaced: otherwise the rest of the name would be read as a row of the table
+        # A line feed in a name is replaced. Otherwise, the rest of the name would be read as a row of the table
         # (`test_names_cannot_break_out_of_a_comment`).
         yield f"# {printable.one_line(note)}\n"
     yield ",".join(("t_s", *columns)) + "\n"
@@ -73,7 +73,7 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
     # The column `rate_mbps` contains the downlink's transfer if both directions were tested, and otherwise the only
-    # transfer. A table must have this column.
+    # transfer. A table without delays must have the column `rate_mbps`.
     back = measurement.transfer_back
     for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
         if one is not None:

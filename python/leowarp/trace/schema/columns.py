@@ -120,7 +120,7 @@ def host(name: str, doc: str) -> Column:
 # unsigned types of the kernel.
 I64, U64, U32 = Kind(pa.int64(), "i64"), Kind(pa.int64(), "u64"), Kind(pa.int64(), "u32")
 I32, U16 = Kind(pa.int32(), "i32"), Kind(pa.int32(), "u16")
-# U31 is for numbers of objects and sizes of a packet, which are far below 2^31. A value of 2^31 or more is rejected
+# U31 is for values far below 2^31, such as numbers of objects and sizes of packets. A value of 2^31 or more is rejected
 # when a record is read.
 U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")

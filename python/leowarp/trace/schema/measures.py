@@ -10,7 +10,7 @@ _WORD = Kind(pa.dictionary(pa.int32(), pa.string()), "")
 ROLES = {0: "client", 1: "server"}
 """The two programs of a flow, by number."""
 
-# The host reads these values as text from a file that a program wrote, so they have no type in records.
+# A program writes these values as text into a file, which the host reads. The values therefore have no type in records.
 MEASURES = TableSchema(
     "measures",
     "",

@@ -59,8 +59,8 @@ PACKETS = TableSchema(
     ),
 )  # fmt: skip
 
-# Recovery from a route change is computed from these bins of 50 ms: goodput has fallen if a bin is below 90 % of the
-# second before the change (docs/concepts/truth.md).
+# Recovery from a route change is computed from these bins of 50 ms. Goodput has fallen if a bin is below 90 % of the
+# mean in the second before the change (docs/concepts/truth.md).
 BINS = TableSchema(
     "bins",
     "Bin",

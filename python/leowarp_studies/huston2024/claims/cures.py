@@ -57,7 +57,7 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
     Returns: Numbers: `goodput_ratio` (relative to CUBIC), `of_bbr_ratio`.
     """
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
-    # The study expects more goodput than CUBIC's, but less than BBR's.
+    # The study expects a goodput that is higher than CUBIC's, but lower than BBR's.
     parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 2)} of CUBIC's (10 % more: {'yes' if goodput.median >= 1.1 else 'no'}), "

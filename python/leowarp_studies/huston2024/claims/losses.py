@@ -99,7 +99,7 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # BBR is preferable under loss only if the other congestion controls do not keep their goodput.
+    # BBR is preferable under loss only if the goodput of the other congestion controls falls.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "

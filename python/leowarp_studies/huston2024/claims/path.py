@@ -48,9 +48,9 @@ def minimum_changes(frames: Frames) -> Outcome:
         periods.append(math.nan if schedule is None else schedule.period_ns / 1e9)
         if schedule is None:
             continue
-        # The minimum is taken for each second of a slot instead of for the slot. A slot has about 1,400 probes (one
-        # every 10 ms). The slot's minimum would come from a single probe, and could not show whether the minimum is
-        # constant.
+        # The minimum is taken for each second of a slot, and not for the whole slot. A slot has about 1,400 probes (one
+        # every 10 ms). The minimum of a whole slot would come from a single probe. It could not show whether the
+        # minimum is constant.
         minima = [values for values in pg.slot_minima_ms(pings, pg.slots_of(pings, schedule)) if len(values)]
         steps.append(np.abs(np.diff([values.min() for values in minima])))
         spreads += [float(np.median(values) - values.min()) for values in minima]
@@ -60,7 +60,7 @@ def minimum_changes(frames: Frames) -> Outcome:
         return Outcome("does not hold", f"no period in any of {len(periods)} pings", {"period_s": periods}, cause)
     changed = {limit_ms: share(step > limit_ms) for limit_ms in (1.0, 0.5)}
     parts = {
-        # For a path of known period, the search finds the period with an accuracy of 1 %
+        # On paths whose period is known, the search finds the period with an accuracy of 1 %
         # (docs/guides/your-own-measured-path.md).
         "every 15 s": all(abs(period_s / SLOT_S - 1) <= 0.01 for period_s in periods),
         "in 90 % of slots": changed[1.0] >= 0.9,
@@ -136,8 +136,8 @@ def latency_rises(frames: Frames) -> Outcome:
     if not seen:
         return Outcome("cannot be told", "no reconfiguration was seen whole")
     rises = np.array([handover.rise_ms for handover in seen])
-    # The reconfiguration with the largest rise is tested instead of the one with the largest RTT, because the study's
-    # "from 30 to 80 ms" is a single event.
+    # The study's "from 30 to 80 ms" is a single event. The test therefore uses the reconfiguration with the largest
+    # rise, not the one with the largest RTT.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
         # A probe that is sent when the hold begins waits for 35 to 50 ms. The published spike of the RTT is the wait of
@@ -182,8 +182,8 @@ def successive_differences(frames: Frames) -> Outcome:
     """
     means: dict[str, float] = {}
     for sends, runs in frames["flood"].items():
-        # With both patterns of sending pings, the result is within 15 % of the published 6.7 ms for jitter steps of 1.5
-        # to 9 ms (design/starlink-profile.md, "Steps of the jitter").
+        # With both patterns of sending pings, the result is within 15 % of the published 6.7 ms. This holds for jitter
+        # steps of 1.5 to 9 ms (design/starlink-profile.md, "Steps of the jitter").
         means[sends] = float(pg.pooled([pg.steps_ms(pings) for pings in runs]).mean())
     whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
     mean = means[REGULAR]
@@ -249,8 +249,8 @@ def single_losses(frames: Frames) -> Outcome:
     for sends, runs in frames["flood"].items():
         seen = [handover for pings in runs for handover in pg.handovers(pings)]
         losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
-        # Only reconfigurations at which a ping is lost are counted, because a third of the profile's reconfigurations
-        # have no outage.
+        # A third of the profile's reconfigurations have no outage. Only reconfigurations at which a ping is lost are
+        # therefore counted.
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(

@@ -57,7 +57,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     base, capacity = (moves[name] for name in (_BASE_ALONE, _CAPACITY_ALONE))
     parts = {
         "jitter costs less than 5 %": kept.median >= 0.95,
-        # The limit is `MOVES_RATIO`, half of the change that claim 3.9 calls a revision.
+        # The limit `MOVES_RATIO` is half of the change that claim 3.9 calls a revision.
         "steps of the minimum move the estimate": base.known
         and float(np.median(base.across)) >= 0.05
         and float(np.median(base.across)) > float(np.median(base.within)),
@@ -108,9 +108,9 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # A change of the estimate must be at least 5 %, and must also exceed the change that other causes, for example
-    # probing, make. For jitter, the change is compared with the change where nothing varies; for steps of the base
-    # delay, with the change within slots.
+    # A change of the estimate must be at least 5 %. It must also exceed the change by other causes, for example by
+    # probing. For jitter, the change is compared with the change where nothing varies. For steps of the base delay, it
+    # is compared with the change within slots.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -222,8 +222,8 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
         for control in (NO_JITTER, MEAN_KEPT):
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
-    # The claim is about the RTT estimate. A longer mean RTT alone would slow a sender that is limited by its window, so
-    # the comparison with `MEAN_KEPT` keeps the mean RTT.
+    # The claim is about the RTT estimate. A longer mean RTT alone would slow a sender that is limited by its window.
+    # The comparison with `MEAN_KEPT` therefore keeps the mean RTT.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (

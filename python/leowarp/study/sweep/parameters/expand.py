@@ -137,8 +137,8 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # A file from which no timeline can be made (such as a wrong recording of a measured path) is detected here,
-            # before the first run.
+            # Before the first run, this check finds files from which no timeline can be made. An example is a wrong
+            # recording of a measured path.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
@@ -228,8 +228,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
     Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters are applied after `[set]`. If a key is in both `[set]` and `[parameters]`, the parameter's values
-    # therefore apply.
+    # Parameters are applied after `[set]`. If a key is in both tables, the values in `[parameters]` therefore replace
+    # the value in `[set]`.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}

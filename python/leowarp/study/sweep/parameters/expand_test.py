@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the runs that study files describe."""
+"""Tests which runs follow from a study file."""
 
 import itertools
 

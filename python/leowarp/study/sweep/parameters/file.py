@@ -175,7 +175,7 @@ class StudyFile:
                 # scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
         # A file without `schema` is read as if it had the current version. A file of any other version is rejected
-        # here, before its keys are read with a wrong meaning.
+        # here, because its keys could have a different meaning.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
@@ -284,7 +284,7 @@ class _Varied:
         known = plan_key(parts)
         if known is None:
             # A later check of the scenario reports the unknown key, and suggests the most similar valid key.
-            # `Parameter` needs one value here; any value of the range will do.
+            # `Parameter` needs a value here. It does not matter which value of the range it is.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -432,7 +432,8 @@ def _keep(document: Node, problems: Problems) -> str:
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     if study.seeds is not None:
-        # The keys come from `varied`, because parameters with other mistakes are missing from the study's dimensions.
+        # If a parameter has a different mistake, it is missing from the study's dimensions. The keys therefore come
+        # from `varied`.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

@@ -81,8 +81,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
-        # The column of numbers has the unit in its name, and is for computations. The column with the text is for
-        # grouping, because a value such as 0.1 ms has no exact float.
+        # The column of numbers is for computations, and its name contains the unit. The column of texts is for
+        # grouping, because no float is exactly equal to a value such as 0.1 ms.
         case "quantity":
             assert key is not None
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}

@@ -63,8 +63,9 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
     twice = (
-        # The search takes quadratic time, so it is made only if there is a duplicate. Comparing the length of the list
-        # with that of a set detects a duplicate quickly, even among a million values.
+        # The search for a duplicate takes quadratic time, so it starts only if a duplicate exists. A set of the values
+        # is shorter than the list if there is a duplicate. Comparing the two lengths is fast, even for a million
+        # values.
         next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
     )
     if twice is not None:
@@ -92,8 +93,8 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto" cannot be ordered among numbers. A number of packets cannot be ordered among
-        # numbers of bytes.
+        # A word such as "none" or "auto" cannot be ordered among numbers. Numbers of packets and numbers of bytes
+        # cannot be put in one order.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
@@ -147,7 +148,7 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
         return [first + (last - first) * place / (count - 1) for place in range(count)]
     if first <= 0 or last <= 0:
         raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
-    # The two ends are not computed, because exp(log(x)) may differ from x.
+    # The two ends are used unchanged, because exp(log(x)) may differ from x.
     low, high = math.log(first), math.log(last)
     inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
     return [first, *inner, last]

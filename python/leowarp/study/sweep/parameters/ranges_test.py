@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of seeds as text, and of parameters with ordered numbers."""
+"""Tests how seeds are written as text, and which parameters have ordered numbers."""
 
 import pytest
 

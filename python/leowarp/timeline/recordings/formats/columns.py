@@ -263,8 +263,8 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
         ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
         back = np.median(numbers[ends]) - np.median(numbers[begins])
-        # An overtaken reply or a duplicate is a single row with a lower number, so the medians of several rows are
-        # compared. In a file with unordered rows, times go back as well as numbers.
+        # If a reply was overtaken or is a duplicate, only a single row has a lower number. The medians of several rows
+        # are therefore compared. In a file with unordered rows, times go back as well as numbers.
         if back <= 0 or np.median(t_ns[begins]) <= np.median(t_ns[ends]) or len(numbers) - place < min(3, place):
             continue
         if short and back > _NUMBERS_OF_16_BITS // 2:
@@ -325,8 +325,8 @@ def _usual_width(rows: list[list[str]]) -> int:
 def _counts_on(values: NDArray[np.float64]) -> bool:
     """Return whether the values look like sequence numbers. They are whole, and rise by one, or by more if probes are
     missing."""
-    # If every second probe is missing, at least half of the remaining steps are still 1. In a column of times in whole
-    # ms, that many steps of 1 are rare.
+    # If every second probe is missing, at least half of the remaining steps are still 1. A column of times in whole ms
+    # rarely has so many steps of 1.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip

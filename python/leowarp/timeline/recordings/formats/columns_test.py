@@ -213,8 +213,8 @@ def test_every_row_of_a_table_holds_until_the_next_or_the_table_is_refused(
     except ScenarioError:
         return
     assert found.down is not None
-    # If a file is truncated within its last number, the rest, for instance 0.5, is still a number, so the damage cannot
-    # be detected.
+    # A file may be truncated within its last number. The rest of the number, for instance 0.5, is still a number, so
+    # the damage cannot be detected.
     assert len(found.down) == sum(bool(row.strip()) for row in rows)
     assert np.isin(found.down.delay_ns / MS, [20 + n / 8 for n in range(1, 41)]).all()
 

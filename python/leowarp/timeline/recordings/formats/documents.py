@@ -110,7 +110,8 @@ def document_of(
         if isinstance(one.value, dict) and isinstance(one.value.get(key), list)
     ]
     if not having:
-        # If a document is truncated, only its inner objects are complete, and no inner object is the required object.
+        # If a document is truncated, only its inner objects are complete. None of the inner objects is the required
+        # object.
         if len(mine) and text.lstrip().startswith(("{", "[")):
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)

@@ -127,8 +127,8 @@ def format_of(path: Path) -> str:
         if looks_like_irtt(text):
             return "irtt"
         raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
-    # Columns are checked before CSV: a row of comma-separated numbers contains commas like a CSV table, but has no
-    # header.
+    # The format `columns` is checked before CSV. Its numbers may be separated by commas, as in a CSV table, but it has
+    # no header.
     if looks_like_columns(text):
         return "columns"
     # A file whose header has wrong column names counts as CSV, so that the CSV reader reports the mistake.

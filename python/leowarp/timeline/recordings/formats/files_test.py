@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files with the output of each tool, and recognition of the tool that wrote a file."""
+"""Tests that small files with the output of each tool are read. Also tests that leowarp recognises which tool wrote a
+file."""
 
 import gzip
 import json

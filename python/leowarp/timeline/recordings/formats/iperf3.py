@@ -77,8 +77,8 @@ def read_iperf3(path: Path) -> Measurement:
     if senders:
         measured = senders[0].rtt_ns > 0
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-        # iperf3 queries the socket at the end of the interval (iperf_api.c, iperf_stats_callback), so the end is the
-        # time of the round trip.
+        # iperf3 queries the socket at the end of the interval (iperf_api.c, iperf_stats_callback). This end is
+        # therefore the time of the round trip.
         end_ns = senders[0].t_ns + senders[0].length_ns
         round_trip = Series.of(end_ns[measured], np.round(senders[0].rtt_ns[measured]))
     return Measurement(
@@ -223,8 +223,8 @@ def _transfer(intervals: list[Interval], way: str) -> Transfer:
 
 def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
     seconds, omitted_s = _part(start, "timestamp").get("timesecs"), test.get("omit", 0)
-    # A clock before 2001 is ignored: a machine without a battery-backed clock starts in 1970, and its wall clock means
-    # nothing.
+    # A time before 2001 is ignored. A machine without a battery-backed clock starts in 1970, so its time has no
+    # meaning.
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
         return None
     # After the intervals that iperf3 omits, the times of intervals restart at 0 (iperf_api.c, iperf_reset_stats).

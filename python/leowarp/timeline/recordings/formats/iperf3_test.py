@@ -257,7 +257,8 @@ def test_a_damaged_number_is_found(tmp_path: Path, name: str, of: str) -> None:
     except ScenarioError:
         return
     assert found.transfer is not None
-    # If the sum's bytes match the streams, the sum's rate and end are not read, so a damaged rate or end has no effect.
+    # If the sum's bytes match the streams, the sum's rate and end are not read. A damaged rate or end therefore has no
+    # effect.
     if of == "streams" or name == "bytes":
         assert (len(found.transfer.rate_bps), sum(skip.count for skip in found.skipped)) == (5, 1)
 

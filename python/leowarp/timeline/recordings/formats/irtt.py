@@ -47,8 +47,8 @@ def read_irtt(path: Path) -> Measurement:
     clock, interval_ns, clock_notes = clock_of(document)
     trips = _trips(path, document, clock, interval_ns, skips)
     notes += clock_notes
-    # Round trips are sorted by sending time here: irtt sorts them by sequence number, and after a clock adjustment a
-    # later probe may have an earlier time.
+    # Round trips are sorted by sending time here, because irtt sorts them by sequence number. After a clock adjustment,
+    # a later probe may have an earlier time.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with irtt's JSON as it occurs in practice: round trips below 0, other clocks, and damaged or missing
+"""Tests with JSON of irtt that occurs in practice. It has round trips below 0, different clocks, and damaged or missing
 entries."""
 
 import json
@@ -18,8 +18,8 @@ BEGIN_NS = 1_700_000_000 * S
 
 
 def trip(number: int, rtt_ns: int = 400_000, offset_ns: int = 0) -> dict[str, Any]:
-    """Return a round trip with consistent time stamps. The server's clock is `offset_ns` ahead of the client's, and the
-    server needs 20 us per probe."""
+    """Return a round trip with consistent time stamps. The server's clock is `offset_ns` ahead of the client's clock.
+    The server needs 20 us per probe."""
     mono, at = 5 * S + number * 10 * MS, BEGIN_NS + number * 10 * MS
     client = {
         "send": {"wall": at, "monotonic": mono},

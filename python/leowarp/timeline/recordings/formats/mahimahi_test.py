@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mahimahi's traces as found in practice: zeros, gaps, other formats of the same name, damaged lines."""
+"""Tests with traces of Mahimahi that occur in practice. They have zeros, gaps or damaged lines, or are in another
+format of the same name."""
 
 from pathlib import Path
 

@@ -136,7 +136,7 @@ def sent_in_order(
 def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the sending times of all probes from the first to the last number. The times of lost probes are
     interpolated. Times never decrease."""
-    # On a busy machine a reply may be printed late, so that its probe seems to have been sent after the next one.
+    # On a busy machine, a reply may be printed late. Its probe then seems to have been sent after the next probe.
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
     every = np.arange(int(sequence[-1] - sequence[0]) + 1)
@@ -150,8 +150,8 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return the steps by which the clock was set back. A step has the index of its probe and a negative size."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
-        # The medians of eight probes on either side are compared, because a single line that was printed late does not
-        # change a median.
+        # A single line that was printed late does not change a median. The medians of eight probes on either side of
+        # the step are therefore compared.
         before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
         if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
             step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0

@@ -59,7 +59,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def _kind(raw: bytes) -> str | None:
-    # The file's first bytes decide, not its name, because a download may have lost its suffix.
+    # The first bytes of the file determine its kind. The name is not used, because a download may have lost its suffix.
     return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 

@@ -204,8 +204,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     first: dict[int, Reply] = {}
     marked = twice = unmarked = 0
     notes = []
-    # Only the first of several replies with the same number counts. The others are duplicates that were made on the
-    # path.
+    # Only the first of several replies with the same number counts. The later replies are duplicates that were made on
+    # the path.
     for seq, reply in zip(seqs, run.replies, strict=True):
         if seq in first:
             same = first[seq].text == reply.text

@@ -79,7 +79,7 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
-        # After the statistics an output has ended, so a reply after them belongs to another output.
+        # An output ends with the statistics. If a reply follows, it belongs to the next output.
         over = now.tally is not None and isinstance(line, Reply | Damaged)
         if isinstance(line, Header) or over:
             now = Run(header=line if isinstance(line, Header) else None)
@@ -114,7 +114,7 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
         into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
         if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
             continue
-        # If a reply overtook others or was overtaken, and its times agree with this, its number is not damaged.
+        # A reply may have overtaken others, or been overtaken. If its times agree with this, its number is not damaged.
         off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
         if before.printed_ns is not None and reply.printed_ns is not None:
             strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
@@ -172,8 +172,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     ahead = (reply.seq - last) % SEQUENCE_NUMBERS
     assert reply.rtt_ns is not None
     if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
-        # By its time stamp, the reply was overtaken by more than 32,768 probes, but its round trip is too short for
-        # that. The clock was set back, so time stamps do not show the reply's number.
+        # According to the time stamp, more than 32,768 probes overtook the reply. The reply's round trip is too short
+        # for this. The clock was therefore set back, and time stamps do not show the reply's number.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
         # If a reply was overtaken, its probe was sent before the probe of the reply that overtook it. If a reply has a
@@ -181,15 +181,15 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
-    # A number that continues although the times disagree seldom occurs by chance, so the clock was set, or the machine
-    # slept. After a very long pause, however, any 16-bit number could be the next one.
+    # The sequence number may continue although the times disagree. This seldom happens by chance, so the clock was set,
+    # or the machine slept. After a very long pause, however, any 16-bit number could be the next one.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing
     ):
         return number
-    # The time stamps do not show how many probes were sent between the two replies, because ping was stopped or its
-    # machine slept.
+    # Either ping was stopped or its machine slept. The time stamps thus do not show how many probes were sent between
+    # the two replies.
     return last + ahead if reply.seq > before.seq or ahead <= _LONG_PKTS else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with outputs of ping as found in practice. Some come from other variants and languages. Others contain
+"""Tests with outputs of ping that occur in practice. Some come from other variants and languages. Others contain
 restarts, the time stamps of other tools, or damage."""
 
 from pathlib import Path

@@ -61,7 +61,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
-    # `check_cut` is called before any number is read: cells that must be empty would otherwise cause an error about a
+    # `check_cut` is called before any number is read. Otherwise, cells that must be empty would cause an error about a
     # missing number.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
@@ -234,8 +234,8 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
-    # The table is read line by line, so that every error can name its line. A quoted cell over two lines would need
-    # another reader, but a table of numbers has no such cells.
+    # The table is read line by line, so that every error can name its line. A quoted cell that extends over two lines
+    # would need another reader. A table of numbers has no such cells.
     rows = [(number, _cells(path, number, line, hint)) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]

@@ -30,8 +30,8 @@ _EDGE_NS = 300_000_000
 # quarter of the period. A mean over a longer time would include the previous or the next step.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
-# Events are fitted in three rounds: first all events near the instants, then only nearer ones, so that fewer unrelated
-# events are included.
+# Events are fitted in three rounds. The maximum distance of an event from its instant becomes smaller in each round.
+# Fewer unrelated events are thus included.
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
 """The smallest log Bayes factor of a sign that is used to locate the instants."""
@@ -56,8 +56,8 @@ def aligned(
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
-    # Weak signs are not used. The time of a step is known only to seconds, and would blur the time of a loss, which is
-    # known to one probe.
+    # Weak signs are not used. The time of a step is known only to seconds, the time of a loss to one probe. Steps would
+    # therefore blur the times of losses.
     least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
     telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
     if len(numbers) < 3 or not telling:
@@ -73,8 +73,8 @@ def aligned(
             # The weight and the height of a curve are both limited, so that a single very strong event cannot determine
             # the schedule.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The fit may stretch or compress the schedule around its middle instant. The first and the last instant move by up
-    # to half of the search range.
+    # The fit may stretch or compress the schedule around its middle instant. The first and the last instant then move
+    # by up to half of the search range.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
@@ -86,8 +86,8 @@ def aligned(
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
-    # All offsets between two probes give the same sum. All periods whose instants stay between the same probes also
-    # give the same sum. Among equivalent offsets and periods, the middle one is used.
+    # All offsets between two probes give the same sum. The sum is also the same for all periods that leave each instant
+    # between the same two probes. Among equivalent offsets and periods, the middle one is used.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
@@ -118,10 +118,10 @@ def _through_beginnings(
     for near_ns in _NEAR_NS:
         number = np.round((t_ns - phase_ns) / period_ns)
         near = np.abs(t_ns - phase_ns - number * period_ns) < near_ns
-        # The number of events expected near the line if events came at random times.
+        # If events came at random times, this number of events would be expected near the line.
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
-        # Instants are counted instead of events, because one long outage consists of many runs of losses at the same
-        # instant.
+        # One long outage consists of many runs of losses at the same instant. Instants are therefore counted instead of
+        # events.
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)

@@ -57,7 +57,7 @@ def confidence(found: Search | None) -> float:
         for one in others
         if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
     ]
-    # The margin is the difference to the next best candidate: wrong answers have a small margin, even if their own odds
+    # The margin is the difference to the next best candidate. Wrong answers have a small margin, even if their own odds
     # are high (see the module's docstring).
     margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)

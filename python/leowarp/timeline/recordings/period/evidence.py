@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.recordings.period.signs import SIGNS, TOGETHER, Signs
 
-# The grid is coarse: neighbouring models have almost the same likelihood, and every model is evaluated for every bin.
+# A coarse grid is enough, because neighbouring models have almost the same likelihood. A finer grid would cost more,
+# because every model is evaluated for every bin.
 _PARTS = (0.3, 0.6, 0.9)
 _EXPONENTS = (0.15, 0.4)
 _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
@@ -101,8 +102,8 @@ class Ratios:
         row: The row of `Signs.shares`, which is one evaluation of a sign.
         periods_s: The candidate periods. If several are equally strong, the first one is returned.
         """
-        # Hundreds of similar periods have the same few widths. Views of windows are reused, because creating a view
-        # takes longer than summing it.
+        # Hundreds of similar periods share only a few widths. The view for each width is reused, because creating a
+        # view takes longer than summing it.
         windows: dict[int, NDArray[np.float64]] = {}
 
         def most(period_s: float) -> float:
@@ -116,7 +117,8 @@ class Ratios:
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the log likelihood ratios, summed over the instants in the bins `places`, shape (rows, models,
         phases)."""
-        # An instant after the end of the series has the place -1, which selects the added last column of zeros.
+        # For an instant after the end of the series, the index in `places` is -1. It selects the last column, which
+        # contains the added zeros.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 

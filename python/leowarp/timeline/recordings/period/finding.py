@@ -88,7 +88,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         return ()
     apart_ns = np.diff(series.t_ns)
     places = np.flatnonzero(apart_ns > max(_PAUSE_INTERVALS * interval_ns, 400_000_000))
-    # A clock is set once or twice in a recording, so more jumps are pauses of a busy machine.
+    # A clock is set once or twice in a recording. If there are more jumps, they are pauses of a busy machine.
     if not 0 < len(places) <= _MOST_PAUSES:
         return ()
     steps = []
@@ -97,9 +97,10 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # A jump counts as an adjustment of the clock only if undoing it gives a schedule that is believed. The schedule
-        # with the jump undone must also be at least twenty times as likely as the schedule with the jump. If there is
-        # no schedule, no jump counts as an adjustment (`test_a_clock_set_forward_is_told_from_a_pause`).
+        # A jump is taken for an adjustment of the clock only under two conditions. The series with the jump undone must
+        # have a schedule that is believed. This schedule must also be at least twenty times as likely as the schedule
+        # with the jump. Without a schedule, jumps are not treated as adjustments
+        # (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
@@ -131,12 +132,12 @@ def _refined(series: Series, found: Search) -> Schedule:
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # The refined phase may be near the border of two bins, and the search finds a peak in only one of them. The two
-    # bins next to the phase's bin are therefore tried as well as the phase's bin.
+    # The refined phase may be near the border between two bins. The search finds a peak in only one of these bins. The
+    # bin of the phase and the two bins next to it are therefore tried.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # The refinement fails if one sign has more peaks than the search found. If the refinement fails, the candidate of
-    # the search is used without refinement. The candidate is correct to one bin.
+    # The refinement fails if a sign has a peak that the search did not find. If the refinement fails, the candidate of
+    # the search is used without refinement. The candidate's error is at most one bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests how often the search finds the right period and phase of synthetic recordings. The search was developed with
-recordings of other seeds (`DEVELOPED`)."""
+"""Tests how often the search finds the right period and phase of synthetic recordings. The recordings with which the
+search was developed had other seeds (`DEVELOPED`)."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def search(series: Series) -> Search | None:
     Returns: The candidates. The same series always gives the same candidates.
     """
     found = signs(series)
-    # If bins are longer than the longest period, no period can be found. For a recording with a pause of years, bins
-    # are too long, and without this check there would be billions of periods to try.
+    # If bins are longer than the longest period, no period can be found. If a recording has a pause of years, its bins
+    # are too long. Without this check, billions of periods would be tried.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
@@ -131,7 +131,7 @@ def search(series: Series) -> Search | None:
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
-    # A candidate with the same period and another phase is also an alternative, for instance if spikes and losses
+    # A candidate with the same period but a different phase is also an alternative. For instance, spikes and losses may
     # happen at different instants.
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
@@ -148,8 +148,8 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
     Returns: list of (float, int). The list has at most 20 periods, the strongest first.
     """
-    # The series is padded with zeros to four times its length. After the padding, neighbouring frequencies of the
-    # spectrum are less than the width of a line apart, so no spectral line is missed.
+    # The series is padded with zeros to four times its length. The padding makes the distance between neighbouring
+    # frequencies of the spectrum smaller than the width of a spectral line. No line is then missed.
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
@@ -167,8 +167,8 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
                 strength += power[np.minimum(places * harmonic, len(power) - 1)]
             peaks = 1 + np.flatnonzero((strength[1:-1] >= strength[:-2]) & (strength[1:-1] > strength[2:]))
             for peak in peaks[np.argsort(-strength[peaks])][:_LINES]:
-                # The standard deviation of a sum of n noise powers grows with the root of n; dividing by it makes sums
-                # of one, two, four and eight comparable.
+                # The standard deviation of a sum of n noise powers grows with the root of n. Each sum is divided by
+                # this root, so that sums of one, two, four and eight powers are comparable.
                 found.append((float(strength[peak] / np.sqrt(harmonics)), 1 / (places[peak] * step_hz), row))
     found.sort(reverse=True)
     kept: list[tuple[float, int]] = []
@@ -183,7 +183,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
     """Return the best period near `about_s`, and its best phase. Only one evaluation of a sign is used: `row`."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
-    # The period changes in steps that move the last instant by less than a bin.
+    # From one tried period to the next, the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
     reach = min(0.45 * about_s / span_s, 0.01)
     tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
@@ -197,7 +197,7 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
     found = [best]
     for part in np.arange(-6, 7) / 6:
         period_s = best.period_s * (1 + part * bin_s / span_s)
-        # The period is varied, but the instant in the middle of the recording stays the same.
+        # The period is varied, but the schedule's instant in the middle of the recording does not move.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
         factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
@@ -271,8 +271,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     """Return the log prior of a period and its phase. It is their share among all periods and phases that can be
     distinguished."""
     bin_s = ratios.signs.bin_s
-    # Two periods count as one if they differ by less than `apart_s`, because the last instant then moves by less than a
-    # bin.
+    # If two periods differ by less than `apart_s`, their last instants differ by less than a bin. Such periods count as
+    # one.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
     # Periods other than the usual ones have a prior that is uniform in the logarithm, because nothing is known about
     # their size.
@@ -281,8 +281,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The recording may have exactly the usual period, measured with a slightly wrong clock. The prior of this case
-        # is divided evenly among the periods within `EXACT_WITHIN` of the usual period.
+        # The recording may have exactly the usual period, measured with a slightly wrong clock. The prior probability
+        # of this case is divided evenly among the periods within `EXACT_WITHIN` of the usual period.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
         believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
@@ -352,7 +352,8 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
             rows = ratios.signs.rows(sign)
             of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
             at = int(np.argmax(of_class))
-            # If all classes of instants show the sign, a stronger sign in one class does not indicate a longer period.
+            # If the sign also occurs in another class of instants, the strongest class does not indicate a longer
+            # period.
             if np.delete(of_class, at).max() <= 0:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:

@@ -28,7 +28,7 @@ RANKED_WITHIN_S = 60.0
 
 _MOST_BINS = 6_000
 # Short windows are better on paths whose level changes often, and long windows detect smaller steps in noise. It is
-# unknown which window suits a path, so all three window lengths are evaluated.
+# unknown which window length suits a path, so all three lengths are evaluated.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -80,7 +80,7 @@ def signs(series: Series) -> Signs | None:
     scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
     within = max(round(RANKED_WITHIN_S / bin_s), 10)
     shares = [_shares(score, within) for _, score in scores]
-    # The rows of one sign are averaged, so that each sign has equal weight in the row of all signs together.
+    # The rows of each sign are averaged first. All signs thus have equal weight in the row `together`.
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
@@ -124,7 +124,7 @@ def _steps(bins: _Bins) -> list[Scores]:
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
-        # A bin is counted neither in the window before it nor in the window after it.
+        # Neither the window before a bin nor the window after it contains the bin itself.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
         # The median change is subtracted, because a steady drift of the level gives every bin the same change.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
@@ -245,8 +245,8 @@ def _shares(score: Scores, within: int) -> Scores:
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)
-    # The bins are processed in pieces to limit the memory: all windows together are 6,000 rows of 601 values, 29 MB per
-    # comparison.
+    # The bins are processed in pieces to limit the memory. All windows together have 6,000 rows of 601 values, which
+    # take 29 MB per comparison.
     for begin in range(0, len(score), 1024):
         rows = windows[begin : begin + 1024]
         known = (~np.isnan(rows)).sum(axis=1)

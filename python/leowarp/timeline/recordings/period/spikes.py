@@ -14,8 +14,8 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """The width of the window whose median is the level of the delays."""
 
-# Normal noise exceeds six standard deviations with a probability of one in a billion. One hour of probes every 10 ms
-# has 360,000 probes, so normal noise gives no false spike.
+# Normal noise exceeds six standard deviations with a probability of one in a billion. With a probe every 10 ms, one
+# hour has only 360,000 probes. False spikes from normal noise are therefore very unlikely.
 _SPIKE_SIGMAS = 6.0
 
 
