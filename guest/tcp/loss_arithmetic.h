@@ -77,7 +77,7 @@ static inline u32 loss_rack_window_us(int quarter, u32 min_rtt_us)
 	return quarter_us > LOSS_RACK_LEAST_WINDOW_US ? quarter_us : LOSS_RACK_LEAST_WINDOW_US;
 }
 
-/* How many of the first `count` extents are at most `most_pkts` */
+/* Number of extents, among the first `count`, that are at most `most_pkts` */
 static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pkts)
 {
 	u32 within = 0, i;

@@ -101,7 +101,7 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
     profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
-    # Of two probes that are sent at one instant, the first to arrive is taken as the first one sent.
+    # If two probes are sent at one instant, the first to arrive is taken as the first one sent.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
     expected_ns = walked_ns(profile.up, sent_ns, 8 * PING_BYTES)

@@ -12,8 +12,8 @@ import pytest
 HERE = Path(__file__).parent
 HOST = HERE.parents[1] / "guest" / "host"
 SOURCES = [HERE / "ptrace_stand_in.c", HOST / "registers.c", HOST / "shortcut.c"]
-# The sizes belong to: SSE alone; AVX; AVX-512 and PKRU in AMD's layout; AVX-512 and PKRU in Intel's layout, which Linux
-# 6.12 uses; one word more than the previous size; AMX (measured on a Xeon with amx_tile)
+# The sizes belong to: SSE alone; AVX; AVX-512 and PKRU in AMD's layout; the same in Intel's layout, which Linux 6.12
+# uses. The last two are one word more than the previous size, and AMX (measured on a Xeon with amx_tile)
 AREAS_BYTES = [576, 832, 2440, 2696, 2704, 11008]
 
 

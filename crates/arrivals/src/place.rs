@@ -54,7 +54,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
 }
 
-/// What the packets from one end to the other show about the place of the capture.
+/// Evidence of the place of the capture in the packets from one end to the other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,

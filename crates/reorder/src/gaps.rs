@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-/// How many of the most recent discontinuities are checked one by one. The older discontinuities are searched
+/// The number of most recent discontinuities that are checked one by one. The older discontinuities are searched
 /// afterwards.
 const FEW: usize = 16;
 

@@ -164,8 +164,8 @@ impl Socket {
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;
-        // With NETLINK_CAP_ACK and NETLINK_EXT_ACK, the kernel's answer to a refused message contains an error text. Of
-        // the message itself, it contains only the head.
+        // With NETLINK_CAP_ACK and NETLINK_EXT_ACK, the kernel's answer to a refused message contains an error text.
+        // The answer repeats only the head of the message itself.
         for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
             // SAFETY: the option's value is an int.
             let result =

@@ -105,7 +105,7 @@ pub struct Order {
     pub restores: bool,
 }
 
-/// Which settings of a direction are sent to the kernel.
+/// The settings of a direction that are sent to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All settings, because the discipline is created.

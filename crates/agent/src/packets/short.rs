@@ -10,8 +10,8 @@ pub const NEEDED_BYTES: usize = 68;
 pub const HEAD_BYTES: usize = 16;
 
 /// The pieces of the short form: offset in the packet, length, offset in the short form. The short form keeps the first
-/// eight bytes of the IPv6 header and the last four bytes of each address. Of the header after the IPv6 header, it
-/// keeps the first sixteen bytes, and eight bytes at offset 20.
+/// eight bytes of the IPv6 header and the last four bytes of each address. It keeps the first sixteen bytes of the
+/// header after the IPv6 header, and eight bytes at offset 20.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
 /// Returns whether a packet is IPv6. `ip` begins at the IP header.

@@ -55,7 +55,7 @@ pub struct Packet {
     pub loss: Option<Loss>,
     /// For TCP, the stream offset of the packet's first byte. Otherwise, the packet number.
     pub seq: i64,
-    /// How many bytes of the opposite direction the packet acknowledges.
+    /// The number of bytes of the opposite direction that the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
     /// The packet's index among the first transmissions, from 0. None means that the packet is a retransmission, or has

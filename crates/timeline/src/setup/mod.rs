@@ -65,7 +65,7 @@ pub struct Setup {
     /// The kernel modules with their parameters. A module is loaded from a file, or is built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// What nodes do when one of their routes changes, in addition to using the new route.
+    /// Actions of nodes when one of their routes changes, in addition to using the new route.
     #[serde(default)]
     pub cures: Cures,
     /// The settings of recording.

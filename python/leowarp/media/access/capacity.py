@@ -77,7 +77,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     # is smallest at `busy_hour` and largest twelve hours later.
     busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
     deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
-    # Of `_TESTS` normal random numbers, one is expected below -extreme, and one above +extreme.
+    # One of `_TESTS` normal random numbers is expected below -extreme, and one above +extreme.
     extreme = -float(ndtri(1.0 / _TESTS))
     end = low if deviation < 0 else high
     return round(median * (end / median) ** min(abs(deviation) / extreme, 1.0))

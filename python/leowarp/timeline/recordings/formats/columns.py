@@ -326,7 +326,7 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
     """Return whether the values look like sequence numbers. They are whole, and rise by one, or by more if probes are
     missing."""
     # If every second probe is missing, at least half of the remaining steps are still 1. A column of times in whole ms
-    # rarely has so many steps of 1.
+    # rarely has that many steps of 1.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip
