@@ -77,12 +77,12 @@ BEYOND = {
     "leowarp.trace.schema.hosts:CA_LOSS",
     "leowarp.trace.schema.packets:DIRECTIONS",
 }
-"""The names that studies use although they are outside the public interface. Names may only be removed from this list.
-If a study needs another name, add the name to `PUBLIC`."""
+"""Names that are outside the public interface, but that studies use. Names may only be removed from this list. If a
+study needs another name, export the name from a package of `PUBLIC`."""
 
 
 def used(text):
-    """Return `module:name` for each name that a source file imports from leowarp although the name is not public.
+    """Return the names that a source file imports from leowarp and that are not public, in the form `module:name`.
 
     Returns
     -------

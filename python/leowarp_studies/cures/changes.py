@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Route changes that the study examines. Some changes lead to shorter paths, and some to longer ones. They occur in two
-constellations and between two pairs of cities.
+"""Route changes that the study examines, in two constellations and for two pairs of cities. Some changes lead to
+shorter paths, and some to longer ones.
 
 The route changes are computed from the constellation, as a run does. The sample of changes is spread evenly over the
 first hour.
@@ -33,7 +33,7 @@ HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
 IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
-"""The scenario keys that identify a route change. The values are the names of their columns in the data sets."""
+"""The scenario keys that identify a route change. Each value is the name of the key's column in the data sets."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,15 @@ class Change:
     direction : str
         The direction, one of `DIRECTIONS`.
     number : int
-        The index of the change in time order, from 0. Only the selected changes of the same pair and direction are
-        numbered.
+        The index of the change in time order, from 0. Each pair and direction has its own numbers. Only selected
+        changes have a number.
     at_s : int
         The time of the change on the constellation's clock, in s.
     step_ns : int
         The one-way delay of the new path minus the one-way delay of the old path, both at the instant of the change.
     node_place : int
-        The position on the forward path of the first node whose route changes. The sender's station has place 0. If the
-        place is 0, the sender's own station switches to another satellite.
+        The position on the forward path of the first node whose route changes. Position 0 is the sender's station. If
+        the value is 0, this station switches to another satellite.
     """
 
     pair: Pair
@@ -131,7 +131,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     -------
     DataFrame
         The columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
-        `node_place` are defined as in `Change`. They are null if the update does not change the path.
+        `node_place` are defined as in `Change`, and are null if the update does not change the path.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
@@ -155,8 +155,8 @@ def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
 
 @cache
 def changes(each: int) -> tuple[Change, ...]:
-    """Return a sample of route changes. It has `each` route changes for every pair and direction, spread evenly over
-    the first hour.
+    """Return a sample of route changes. The argument `each` is the number of changes per pair and direction. The
+    changes are spread evenly over the first hour.
 
     Raises
     ------

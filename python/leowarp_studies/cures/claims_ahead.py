@@ -59,8 +59,8 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Compare CUBIC that knows the schedule with the oracle (`hold` with `move`). Return the missing payload, and
-    CUBIC's spurious retransmissions.
+    """Compare CUBIC that knows the schedule with the oracle (`hold` with `move`). Return the payload that is missing
+    compared with the oracle, and CUBIC's spurious retransmissions.
 
     The results of BBR with the schedule are listed, but they do not affect the verdict.
 
@@ -89,8 +89,8 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Count BBR's late packets and measure its lost throughput at saturation. Before the route change, PROBE_RTT
-    empties the queue.
+    """Count BBR's late packets and measure its lost throughput at saturation. In the variant `emptied`, PROBE_RTT
+    empties the queue before the route change.
 
     Returns
     -------
@@ -111,10 +111,11 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Count the late packets with short queues, at changes of the sender's satellite. The bound is the length of a full
-    queue, plus the packets that are sent in a certain time. This time is the delay difference of the paths.
+    """Count the late packets with short queues, at changes at which the sender's station switches satellites. Each
+    count is compared with a bound: a full queue, plus the packets that the link sends in a certain time. This time is
+    the delay by which the new path is shorter.
 
-    The bound also includes two further packets: one in transmission at the change, and one sent while the delay
+    The bound includes two further packets. One is in transmission at the change, and one is sent while the delay
         changes.
 
     Returns
@@ -145,8 +146,8 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.22 of cures (queues that drop before they are full).
 def managed_queues_leave_little(frames: Frames) -> Outcome:
-    """Count late packets with each queue management, as a share of those without a cure. The sums are over all changes
-    and TCPs at saturation.
+    """Divide the number of late packets with each queue management by the number without a cure. Both numbers are sums
+    over all changes and TCPs at saturation.
 
     Returns
     -------

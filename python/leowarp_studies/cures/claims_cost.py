@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the cost of cures (5.9 to 5.12, 5.16). The costs are time, memory, bytes, the delay of a call, and the
-cost of keeping routes."""
+"""Claims about the cost of cures (5.9 to 5.12, 5.16). The costs are holding times, memory, additional bytes, a larger
+delay of calls, and the larger delay of routes that are kept."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Measure the longest time for which a packet is held. Only changes to a longer path at saturation count. The cures
-    are `hold` alone, and `hold` with `move`.
+    """Measure the longest time for which a packet is held. Only runs at saturation are used, and only changes to a
+    longer path. The cures are `hold` alone, and `hold` with `move`.
 
-    Two conditions test the words "as long as the queue" of the claim. First, the median holding time is at least 10 ms,
-    because all senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to
-    drain.
+    Two conditions test the words "as long as the queue" of the claim. Both are about `hold` alone. First, the median
+    holding time must be at least 10 ms, because all senders except BBR keep a standing queue. Second, no packet may be
+    held longer than a full queue takes to drain.
 
     Returns
     -------
@@ -92,8 +92,8 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 
 # Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
-    """Count the bytes of signalling and of copied packets for each cure at saturation. Also count the packets that
-    queues drop in addition to the drops without a cure.
+    """Count the bytes of signalling and of copied packets for each cure at saturation. Also count how many more packets
+    queues drop with `duplicate` than without a cure.
 
     Returns
     -------
@@ -117,8 +117,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Compare two routing rules by the number of route changes in the first hour, and by the mean delay. One rule
-    always uses the shortest path. The other rule keeps its path until the path breaks.
+    """Compare two routing rules by the number of route changes in the first hour, and by the mean delay. The first rule
+    always uses the shortest path. The second rule uses a path until the path breaks.
 
     Both numbers are computed from the routes of all four pairs of stations. No packets are needed.
 

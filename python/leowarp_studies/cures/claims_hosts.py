@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17). They cover the cost of reordering, and the effects of notices
-and of alternative loss detection.
+"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17). These claims are about the cost of reordering, the effects of
+notices, and the effects of alternative loss detection.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def hosts_can_wait(frames: Frames) -> Outcome:
     """Return, for each alternative loss detection, how many of classic TCP's spurious retransmissions it avoids, as a
     share. The path is saturated.
 
-    NCR's careful form and TCP-PR decide the verdict. The results of the other methods are only listed.
+    Only the results of TCP-PR and of NCR's careful form affect the verdict. The remaining results are listed.
 
     Returns
     -------
@@ -172,8 +172,8 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """Return a text about how TCP reacts if the sender's satellite changes. Its reactions on the frozen path are
-    subtracted."""
+    """Return a text about how TCP reacts if the sender's satellite changes. The reactions of the same TCP on the frozen
+    path are subtracted."""
     texts = []
     for tcp in TCPS:
         more = {
@@ -190,8 +190,8 @@ def _sender_text(frames: Frames, variant: str) -> str:
 
 
 def _left(frames: Frames, variant: str) -> str:
-    """Return a text that explains a verdict. For each TCP, it gives the number of spurious retransmissions that remain
-    with a variant."""
+    """Return a text that explains a verdict. The text gives the number of spurious retransmissions with a variant, for
+    each TCP."""
     return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 

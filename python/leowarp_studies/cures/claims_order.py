@@ -46,10 +46,10 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Count the late packets at changes to a shorter path, at 50 % load. They are compared with the number of packets
-    that the link sends in a time equal to the delay difference of the paths.
+    """Count the late packets at changes to a shorter path, at 50 % load. Each count is compared with a bound.
 
-    The bound is this number plus one packet, because the delay may change between two packets.
+    The bound is the number of packets that the link sends in a certain time, plus one packet. This time is the delay
+    difference of the paths. One packet is added because the delay may change between two packets.
 
     Returns
     -------
@@ -80,19 +80,19 @@ def moving_leaves_none(frames: Frames) -> Outcome:
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Count the late packets at all changes, for each load and TCP. The cures are `hold`, `hold` with `move`, and the
-    end marker."""
+    """Count the late packets at all changes, for each load and TCP. Three cures are tested: `hold` alone, `hold` with
+    `move`, and the end marker."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
 
 def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None) -> Outcome:
-    """Test whether the given variants cause no late packets at any load and with any TCP.
+    """Test whether the given variants prevent all late packets, at every load and with every TCP.
 
     Returns
     -------
     Outcome
         Numbers: `late_pkts`, the late packets of each variant, load and TCP, summed over route changes.
-            `late_without_pkts`: the same sum without a cure.
+            `late_without_pkts`: the late packets without a cure, summed over loads, TCPs and route changes.
     """
     counts: dict[str, float] = {}
     without = 0.0

@@ -55,8 +55,8 @@ def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
 
 
 def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
-    """Return the values of a column for two variants, with one row for each change. The columns are `one, other` and
-    those of `KEY`."""
+    """Return the values of a column for two variants, with one row for each change. The column `one` is for `variant`,
+    and the column `other` is for `other`. The further columns are those of `KEY`."""
     one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
     return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
 
@@ -68,8 +68,8 @@ def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -
 
 
 def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
-    """Return how much less payload a variant delivers than the reference. The result is a share of the path's capacity
-    in the `AFTER_S` seconds after the change.
+    """Return the payload that the reference delivers, minus the payload that a variant delivers. The result is a share
+    of the path's capacity in the `AFTER_S` seconds after the change.
 
     Returns
     -------
@@ -83,11 +83,11 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """Return the run with which a variant's payload is compared: the oracle (`hold` with `move`), or the same sender on
-    the frozen path.
+    """Return the variant that is the reference for a variant's payload. This is the oracle (`hold` with `move`), or the
+    same sender on the frozen path.
 
-    For cures at the end host, the reference is the frozen path. It includes the cure's costs without route changes, for
-    example a later detection of losses.
+    The frozen path is the reference if the study also runs the variant on this path. This run contains the costs that
+    the cure has without route changes, for example a later detection of losses.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')
@@ -98,9 +98,9 @@ def reference_of(variant: str) -> str:
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
     """Return the number of events per hour, averaged over the pairs of cities.
 
-    For each pair of cities, the result is events per route change times route changes per hour with the variant's
-    routing. The queue is at the sender's own station, so route changes at which this station switches satellites are
-    averaged separately.
+    For each pair of cities, events per route change are multiplied by route changes per hour, with the variant's
+    routing. Route changes at which the sender's station switches satellites are averaged separately, because the queue
+    is at this station.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")

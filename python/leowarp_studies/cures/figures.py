@@ -46,8 +46,8 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the late packets per change for all TCPs, with one panel per load. Changes of the sender's own satellite are
-    separate from other changes."""
+    """Draw the late packets per change for all TCPs, with one panel per load. Route changes at which the sender's
+    station switches satellites are drawn separately."""
     loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
@@ -65,9 +65,9 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw three values for each TCP, at the changes at which the sender's station switches satellites. The values are
-    spurious retransmissions, the payload that is missing compared with the oracle, and the depth of the dip in
-    goodput."""
+    """Draw three values for each TCP. Only changes at which the sender's station switches satellites are used. The
+    values are spurious retransmissions, the payload that is missing compared with the oracle, and the depth of the dip
+    in goodput."""
     names = ev.present(frames, BESIDE)
     which = {"at_sender": True}
     quantities = (
@@ -130,8 +130,8 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """For each TCP and outcome, draw how much of the variance each metric explains, in runs to which it was not
-    fitted."""
+    """For each TCP and outcome, draw the share of the variance that each metric explains. The metrics are tested on
+    runs that were not used for the fit."""
     table = frames["predictors"]
     names = list(scalar.NUMBERS)
     drawn = new_figure(PAGE_IN, 1.1 + 0.2 * len(names), rules.footer("transfers of torres2020 over jittered paths"))

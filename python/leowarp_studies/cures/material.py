@@ -90,7 +90,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """Return the inputs of claims and figures. An input is left out if one of its runs is missing."""
+    """Return the inputs of claims and figures. The inputs `around` and `predictors` are left out if one of their runs
+    is missing."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
     # The claims use sums over all route changes. If a change were missing for one variant, the sums of the variants
@@ -109,7 +110,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Return texts for the top of the page. They say what a quick study leaves out, and repeat the warnings of the
+    """Return texts for the top of the page. The texts say what a quick study leaves out, and repeat the warnings of the
     runs."""
     sentences = []
     if quick:

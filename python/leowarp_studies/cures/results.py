@@ -44,12 +44,12 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""The columns that are copied from the study engine's data set. Each key is the name in this module."""
+"""The columns that are copied from the study engine's data set. Each key is the column's name in this module."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""The columns that belong to a cure, and are null in runs without this cure. A data set has the columns of a cure only
-if at least one of its runs has the cure."""
+"""Each of these columns belongs to a cure. In runs without this cure, the column is null. If no run of a data set has
+the cure, the data set lacks the column."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study, in four groups. The first group has every variant with every TCP around the same changes. The
-second has the same runs at loads that cause no queue. The third stores all packets around one route change. The fourth
-contains the jittered transfers of `torres2020`. They show which metric predicts the effect of reordering.
+"""Runs of the study, in four groups. The first group runs every variant with each of its TCPs, around the same route
+changes. The second group runs some variants at loads that cause no queue. The third group stores all packets around one
+route change. The fourth group contains the jittered transfers of `torres2020`, which show which metric predicts the
+effect of reordering.
 
 Each group is a separate study file (a scenario and parameters), whose runs the study engine makes and can resume. The
 links of this study have no randomness, so its samples are different route changes, not different seeds.
@@ -33,14 +34,14 @@ from leowarp_studies.torres2020.runs import parts as torres2020_parts
 
 SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
-"""A load is the rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
+"""A load is the transfer's rate, divided by the path's payload rate of 95.6 Mbit/s."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
-"""The rate at which the transfer sends for each load, as written in the scenario's key `rate`."""
+"""The transfer's rate at each load, as the value of the scenario key `rate`."""
 
 CHANGES, LOADED_CHANGES = 5, 3
 """The number of route changes for each pair of cities and direction. The first number is for saturation, and the second
 for lower loads. At saturation, there are 20 changes to a longer path and 20 to a shorter path. At lower loads, there
-are 12 of each."""
+are 12 changes to a longer path and 12 to a shorter path."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
@@ -95,8 +96,8 @@ def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[M
 
 
 def close_change() -> Change:
-    """Return the route change whose packets the page shows. It is the first change to a longer path, of the first
-    pair."""
+    """Return the route change whose packets the page shows. This is the first change to a longer path among the changes
+    of the first pair."""
     return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
 
 

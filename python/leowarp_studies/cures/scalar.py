@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for the reordering metric of a path that best predicts how much performance a TCP loses. `torres2020` asks for
-such a metric.
+"""Search for the reordering metric of a path that best predicts how much performance a TCP loses. The study
+`torres2020` asks for such a metric.
 
-The data are transfers of `torres2020` over jittered paths. There are four TCPs, which distinguish loss from reordering
-in different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter.
-The other runs test it.
+The data are transfers of `torres2020` over jittered paths. The transfers use four TCPs, which distinguish loss from
+reordering in different ways. For each metric, isotonic regression fits a monotone curve to the runs with every second
+jitter. The remaining runs test this curve.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
-"""The two predicted outcomes. The first counts spurious retransmissions per packet sent. The second is the share of
-throughput that is lost, compared with a run without jitter."""
+"""The two predicted outcomes. The first outcome is the number of spurious retransmissions per packet sent. The second
+outcome is the share of throughput that is lost, compared with a run without jitter."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
 NUMBERS = {
@@ -41,8 +41,9 @@ in their name also use the path's RTT."""
 USUAL = ("mean displacement", "entropy")
 """The metrics to which `torres2020` relates throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""The thresholds at which a metric is useful. It must explain at least `GOOD` of the variance, and `CLEAR` more than
-each metric in `USUAL`. The thresholds were set before the first run of the study."""
+"""The thresholds for a useful metric. Such a metric explains at least the share `GOOD` of the variance. It also
+explains at least `CLEAR` more than each metric in `USUAL`. The thresholds were set before the first run of the
+study."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -57,7 +58,7 @@ _COLUMNS = {
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per run, with the metrics that could predict the outcomes, and with the outcomes.
+    """Return one row per run, with the metrics and with the outcomes that the metrics may predict.
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return two frames. The first has the runs with every second jitter, from the smallest on. The second has all
-    other runs."""
+    """Split the runs into two frames. The first frame has the runs with the smallest jitter, and with every second
+    jitter after it. The second frame has the remaining runs."""
     jitters = sorted(frame["jitter_ns"].unique())
     train = frame["jitter_ns"].isin(jitters[::2])
     return frame[train], frame[~train]
@@ -136,8 +137,9 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The columns `tcp, outcome, number, explained_ratio, error, rank_correlation, runs`. `explained_ratio` is the
-        explained share of the variance. It is below 0 if the prediction is worse than the mean. `error` is the root
-        mean square, in the unit of the outcome. `rank_correlation` is Spearman's, between prediction and truth.
+        share of the variance that the prediction explains. It is below 0 if the mean predicts better. `error` is the
+        root mean square, in the unit of the outcome. `rank_correlation` is Spearman's rank correlation of predicted and
+        true values.
     """
     rows = []
     for tcp, of_tcp in frame.groupby("tcp"):

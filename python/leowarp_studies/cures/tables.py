@@ -15,8 +15,8 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""The guide's table (docs/guides/route-changes.md) has late packets for the first TCPs, and spurious retransmissions
-for the second ones."""
+"""The table of docs/guides/route-changes.md shows late packets for `GUIDE_LATE`, and spurious retransmissions for
+`GUIDE_SPURIOUS`."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
@@ -61,8 +61,8 @@ def cures(frames: Mapping[str, Any]) -> str:
 def guide(frames: Mapping[str, Any]) -> str:
     """Return the table of docs/guides/route-changes.md as Markdown, one row per cure.
 
-    Hourly counts are means over the pairs of cities. `lost` is computed in the same way as in the function `cures`.
-    Values for held packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.
+    Hourly counts are means over the pairs of cities. The column `lost` is computed as in the function `cures`. Values
+    for held packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):

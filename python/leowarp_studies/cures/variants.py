@@ -12,7 +12,7 @@ CONTROL, NETWORK, HOST = "control", "network", "host"
 """A variant acts in the network or in the hosts. `CONTROL` marks variants that serve only as references."""
 
 NEVER_S = 3600
-"""A route interval in s that is longer than any run. The initial path does not change with this interval."""
+"""A route interval in s that is longer than any run, so that the initial path never changes."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,12 @@ class Variant:
     cures, routing, tcp : mapping
         The values of the scenario sections ``[cures]``, ``[routing]`` and ``[tcp]`` that the variant sets.
     links : mapping
-        The scenario keys that are set both in ``[isl]`` and in ``[ground]``. They are some of the keys of `LINKS`.
+        The scenario keys that are set both in ``[isl]`` and in ``[ground]``. Each of these keys is also in `LINKS`.
     modules : mapping
         The parameters of kernel modules, by name of the module.
     senders : mapping
-        A mapping from the name of a TCP to the congestion control that the variant uses in its place.
+        The congestion control that the variant uses with a TCP, keyed by the TCP's name. A TCP that is not a key keeps
+        its own congestion control.
     tcps : tuple of str
         The names of the TCPs with which the study runs the variant. An empty tuple means all of `TCPS`.
     why : str
@@ -57,7 +58,7 @@ class Variant:
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""The scenario keys of the links and their values. A variant may replace them."""
+"""The scenario keys of the links, and their values. A variant may set other values."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -73,8 +74,8 @@ LEAD_MS = 200
 """The time in ms from an early notice to the change that it announces. This time is longer than any round trip of the
 study."""
 CHANGE_S, INTERVAL_S = 30, 30
-"""The time of the change in each run, and the period of the schedule that senders know (`changes.BEFORE_S`), both in
-s."""
+"""The time of the change in each run, and the period of the schedule that senders know, both in s. Both equal
+`changes.BEFORE_S`."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
 # PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. PROBE_RTT keeps four packets in
 # flight for 200 ms plus a round trip. From 50 ms after the beginning of PROBE_RTT, the path is empty for 300 ms. The
@@ -87,15 +88,15 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""The queues that are kept short. A change then leaves few packets behind in the old queue. The queue disciplines have
-the kernel's default parameters."""
+"""The queues that are kept short, so that a route change leaves few packets behind in the old queue. The queue
+disciplines have the kernel's default parameters."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""To limit the cost of the study, the shortest queue runs with only two TCPs. It only shows a trend."""
+"""The shortest queue runs with only two TCPs, to limit the cost of the study. This queue only shows a trend."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""Three variants. The first has no cure, and the second a path that does not change. The third has both cures `hold`
-and `move`. `hold` with `move` is the oracle, the best possible method: packets in flight cannot be accelerated, so no
-method keeps the order with less delay."""
+"""Three variants. `NONE` has no cure. `FROZEN` has a path that does not change. `BOTH` has the cures `hold` and `move`.
+This variant is the oracle, the best possible method: packets in flight cannot be accelerated, so no method keeps the
+order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),
@@ -168,7 +169,7 @@ LOADED = (
     "stable",
     "notify",
 )
-"""The variants that also run at loads without a standing queue."""
+"""The variants that also run at lower loads, which cause no standing queue."""
 SHOWN = tuple(variant.name for variant in VARIANTS if variant.where != CONTROL)
 """All cures: the variants that are not controls."""
 
@@ -178,8 +179,8 @@ TCPS: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"congestion_control": "bbr", "tcp": {}},
     "classic": {"congestion_control": "cubic", "tcp": {"profile": "classic"}},
 }
-"""The four TCPs. They are Reno, CUBIC and BBR of today's Linux, and "classic", which is CUBIC without RACK, timestamps
-and DSACK."""
+"""The four TCPs: Reno, CUBIC and BBR of today's Linux, and "classic", which is CUBIC without RACK, timestamps and
+DSACK."""
 TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classic"}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
-The functions have the form described in `claims_transient`. If the paper gives only words, leowarp chose the
-thresholds. The docstrings explain each choice.
+The functions have the form described in `claims_transient`. If the paper gives words instead of numbers, leowarp chose
+the thresholds. The docstrings explain each choice.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
     """Return the share of route changes after which the sender enters recovery and retransmits spuriously. Route
     changes are evaluated only if packets were late and none was dropped.
 
-    If a packet is dropped within 5 s (the attribution window), recovery is necessary. Such a change is left out.
+    A change is left out if a packet is dropped within 5 s (the attribution window), because recovery is then necessary.
 
     Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change has
         spurious retransmissions if more than half of the retransmissions after it were spurious.
@@ -143,8 +143,8 @@ def stable_within_planes(sample: Sample) -> Outcome:
 
     The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that paths have fewer ISLs
     between planes with nine planes than with eighteen. The test does not compare low bins or late packets between nine
-    and eighteen planes. According to the paper (claim 1.15), nine planes have fewer links between planes, but more
-    drops.
+    and eighteen planes. According to the paper (claim 1.15), a constellation with nine planes has fewer links between
+    planes, but more drops of goodput.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.
@@ -221,11 +221,11 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 
 # Implements claim 1.29 of frederiksen2024 (section II).
 def events_are_frequent(sample: Sample) -> Outcome:
-    """For each scenario with CUBIC, count the route changes per minute that make packets late, and compute their share
-    of all changes.
+    """For each scenario with CUBIC, count the route changes that make packets late. The counts are given per minute,
+    and as a share of all changes.
 
     Two conditions define "frequent". At least once in two minutes (four updates of the routes), a route change must
-    make packets late. At least a quarter of all changes must make packets late. When the thresholds were chosen, the
+    make packets late. At least a quarter of all changes must make packets late. leowarp chose these thresholds when the
     result for the baseline (README.md) was already known.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
@@ -252,8 +252,8 @@ def events_are_frequent(sample: Sample) -> Outcome:
 def cubic_performs_best(sample: Sample) -> Outcome:
     """Compare the mean goodput of the three algorithms, and their shares of bins with low goodput.
 
-    Returns: Numbers by run: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio`. The latter two are shares of bins
-        below 50 % and 90 % of the median.
+    Returns: Numbers by run: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio`. `below_50_ratio` and
+        `below_90_ratio` are the shares of bins below 50 % and 90 % of the median.
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     below: dict[float, dict[str, float]] = {0.5: {}, 0.9: {}}
@@ -285,7 +285,8 @@ def _listed(values: dict[int, float]) -> str:
 
 
 def _left_text(sample: Sample, slugs: dict[str, dict[int, str]]) -> str:
-    """Return a text that explains a verdict. It has the number of packets that wait at links that the path has left."""
+    """Return a text that explains a verdict. The text gives the number of packets in the queues that the path leaves
+    behind."""
     texts = []
     for sender, by_mbps in slugs.items():
         left = {}

@@ -22,7 +22,7 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     """Return the share of changes with late packets that lead to a shorter path, and the late packets per change.
 
     As a second cause, the paper names "a lower load, and thus shorter buffers", in networks with load-balancing
-    routing. Claim 1.24 checks this second cause.
+    routing. Claim 1.24 tests the shorter buffers.
 
     Returns: Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
     """
@@ -56,8 +56,8 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    The right side of this inequality is the column `delay_step_ns`. If the new path is longer, packets are late only if
-    the left side exceeds `delay_step_ns`.
+    The column `delay_step_ns` is the right side of this inequality. If the new path is longer, packets are late only if
+    the difference of the queue waits exceeds `delay_step_ns`.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
         `queue_outweighs_ratio`.
@@ -76,7 +76,7 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
 
 def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
-    """Return a text about the late packets that queues on abandoned links explain, and two shares.
+    """Return a text and two shares, which say how often queues on abandoned links explain late packets.
 
     Returns
     -------
@@ -128,12 +128,12 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
     """Compare runs with duplicate-ACK thresholds of 3 and of 300. One result is the share of spurious retransmissions
-    that the threshold of 300 avoids. The other is how much longer repairs take with this threshold.
+    that the threshold of 300 avoids. A second result is how much longer repairs take with this threshold.
 
-    The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the duplicate-ACK threshold only until
-    it has seen reordering. Classic TCP has no RACK, so it shows whether the threshold absorbs reordering. Only runs
-    with losses show whether the threshold harms recovery. A flow at full rate has more than 300 packets in flight, and
-    detects a loss in spite of the threshold. For this reason, a flow with few packets in flight is also tested.
+    The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). After this TCP has seen reordering, it no longer uses
+    the duplicate-ACK threshold. Classic TCP has no RACK, so it shows whether the threshold absorbs reordering. Only
+    runs with losses show whether the threshold harms recovery. A flow at full rate has more than 300 packets in flight,
+    and detects a loss in spite of the threshold. For this reason, a flow with few packets in flight is also tested.
 
     Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions with the threshold 300 divided by those
         with 3), `repair_slower_ratio` (repair time with 300 divided by that with 3). `runs` has spurious

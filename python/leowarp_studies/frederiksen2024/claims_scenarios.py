@@ -2,8 +2,8 @@
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
 The functions have the form described in `claims_steady`. Claims about the variation of goodput use two measurements.
-One counts data in order at the receiver, as an application gets it. The other measurement counts data that the sender
-knows to be acknowledged. The study samples goodput at 20 Hz, and does not say at which end of the flow.
+The first counts data in order at the receiver, as an application gets it. The second counts acknowledged data at the
+sender. The study samples goodput at 20 Hz, and does not say at which end of the flow.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """The two places at which goodput is measured, receiver and sender, each with its text (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""A scenario counts as "almost unaffected" if its ratio is at least this value. It is the mean goodput with route
-changes, divided by the mean goodput without them."""
+"""A scenario counts as "almost unaffected" if its ratio is at least this value. The ratio is the mean goodput with
+route changes, divided by the mean goodput without route changes."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
@@ -27,8 +27,8 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """Compare the median smoothed RTT of the three scenarios. If the claim does not fully hold, the queueing delay (RTT
     minus propagation) is listed as an explanation.
 
-    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the difference between the RTTs of the other two
-        scenarios, divided by the smaller RTT.
+    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the RTT difference between nine planes and
+        Aalborg-Cape Town, divided by the smaller RTT.
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -51,8 +51,8 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
 
 # Implements claim 1.13 of frederiksen2024 (figure 9a).
 def cape_most_stable(sample: Sample) -> Outcome:
-    """Return two ranges of the smoothed RTT for each scenario. One range is from the 5th to the 95th percentile. The
-    other range is from the 1st to the 99th percentile.
+    """Return two ranges of the smoothed RTT for each scenario. The ranges are from the 5th to the 95th percentile, and
+    from the 1st to the 99th percentile.
 
     A few overflows of queues change the 1st and 99th percentiles, but not the 5th and 95th.
 
@@ -84,8 +84,8 @@ def cape_most_stable(sample: Sample) -> Outcome:
 
 # Implements claim 1.14 of frederiksen2024 (figure 9b).
 def cape_no_variation(sample: Sample) -> Outcome:
-    """Return the share of 50 ms bins with low goodput on Aalborg - Cape Town. The limits are 90 % and 50 % of the
-    median.
+    """Return the share of 50 ms bins with low goodput on Aalborg - Cape Town. Two limits are used for low goodput: 90 %
+    and 50 % of the median.
 
     A lost packet stops in-order delivery and acknowledgements for different times, so goodput is measured at both ends.
 
@@ -113,9 +113,10 @@ def significant_drops(sample: Sample) -> Outcome:
     """Return the share of the 50 ms bins below half the median, with 18 planes and with 9. Goodput is measured at both
     ends of the flow.
 
-    The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if a bin is below
-    half of the median. Two further shares are only listed. One counts bins below 90 % of the median, the other bins
-    below half the median on the unchanging path.
+    The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if the goodput of a
+    bin is below half of the median. Two further shares are listed, but do not affect the verdict. The first is the
+    share of bins below 90 % of the median. The second is the share of bins below half of the median if the path does
+    not change.
 
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
@@ -201,7 +202,8 @@ def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
 
 
 def _of_both(verdicts: list[Verdict]) -> Verdict:
-    """Combine the verdicts at both ends. If both agree, the result is this verdict, otherwise "partly"."""
+    """Combine the verdicts for receiver and sender. If both verdicts are equal, return this verdict, otherwise
+    "partly"."""
     return verdicts[0] if len(set(verdicts)) == 1 else "partly"
 
 
@@ -209,7 +211,7 @@ def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
     """Return a dict from the name of each CUBIC run to its share of low 50 ms bins. A bin is low if its goodput is
     below `share` times the median.
 
-    The median is that of the same run. A run that is always slow therefore has no low bins.
+    Each run is compared with its own median, so a run that is always slow has no low bins.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

@@ -23,7 +23,7 @@ def path_delay_span(sample: Sample) -> Outcome:
     """Return how much the propagation delay of the forward path varies in each scenario, as maximum minus minimum. The
     delay includes ground links.
 
-    The result also lists the span without ground links, but the verdict does not depend on it.
+    The span without ground links is also listed, but does not affect the verdict.
 
     The return path is not used, because the claim is about one route.
 
@@ -56,11 +56,11 @@ def path_delay_span(sample: Sample) -> Outcome:
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
     """Compare the mean goodput of the three algorithms with and without route changes. Also compare how much goodput
-    they lose after changes.
+    each algorithm loses after changes.
 
     The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show the
-    effect of route changes. The first uses the control run, which has no changes. The other uses the last 1 s before
-    each change.
+    effect of route changes. The first comparison uses the control run, which has no changes. The second comparison uses
+    the last 1 s before each change.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 - `goodput_mean_mbps` /
         `unchanging_mean_mbps`), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -93,7 +93,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
     1514 bytes contains 1448 bytes of payload.
 
     "Close" means that the mean is at least 95 % of the payload rate. If the mean is at least 90 %, the claim holds
-    partly. Figure 4 shows a distribution. Therefore, nine of ten 50 ms bins must also be close to the capacity.
+    partly. Figure 4 shows the distribution of goodput. Therefore, nine of ten 50 ms bins must also be close to the
+    capacity.
 
     Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
         capacity).
@@ -148,11 +149,12 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 
 # Implements claim 1.5 of frederiksen2024 (figure 5).
 def queues_full(sample: Sample) -> Outcome:
-    """Return the share of time with a queue filled to 90 % of its limit, for CUBIC and BBR. It is enough if one queue
+    """For CUBIC and BBR, return the share of time with a queue filled to 90 % of its limit. It is enough if one queue
     of the current path is this full.
 
     The full queue may be at any link of the path, because the bottleneck link changes with the route. The text of the
-    cause compares the congestion window with the capacity of the empty path. A smaller window cannot fill any queue.
+    cause compares the congestion window with the capacity of the path with empty queues. A window below this capacity
+    cannot fill any queue.
 
     Returns: Numbers by run: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """

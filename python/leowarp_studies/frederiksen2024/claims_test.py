@@ -30,7 +30,7 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """Replace the functions that read the tables of a run. The replacements return values that the synthetic run
+    """Replace the functions that read the tables of a run. The new functions return values that a synthetic run
     stores."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
@@ -59,8 +59,8 @@ def evidence(monkeypatch):
 
 
 def change(**different):
-    """Return a row of `ev.reordered`. It is a route change with late packets, as the study describes it for Reno and
-    BBR."""
+    """Return a row of `ev.reordered`. The row is a route change with late packets, as the study describes such changes
+    for Reno and BBR."""
     row = {
         "t_ns": CHANGE_NS, "late_pkts": 150, "lost_pkts": 0, "retransmissions_pkts": 40,
         "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,
@@ -133,7 +133,7 @@ AS_THE_STUDY_SAYS = {
 
 
 def row_of(number, changes=None):
-    """Check a claim with runs as the study describes them. `changes` modifies some of the runs."""
+    """Check a claim with runs that behave as the study describes. The argument `changes` modifies some runs."""
     (claim,) = (claim for claim in CLAIMS if claim.number == number)
     changes = changes or {}
     sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}

@@ -2,9 +2,9 @@
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
 Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes each test with its thresholds.
-Each function's docstring explains its other choices. Most functions use only the changes of `evidence.disturbed`,
-because only these changes show the study's effect. The study has figures, but does not define windows. leowarp chose
-windows of 1 s before and 2 or 5 s after a change.
+The docstrings explain all other choices. Most functions use only the changes of `evidence.disturbed`, because only
+these changes show the study's effect. The study shows figures, but does not say over which times it measures. leowarp
+chose 1 s before a change, and 2 s or 5 s after it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
     goodput is the mean in the second before the change.
 
     A missing packet stops in-order goodput, so in-order goodput falls even if the packet is only late. SACK-aware
-    goodput does not fall if a packet is only late. Route changes without a dropped packet are also counted separately,
-    because a fall after such a change must be due to reordering. The run without route changes shows how often goodput
+    goodput does not fall if a packet is only late. Route changes without a dropped packet are also counted separately.
+    After such a change, only reordering can make goodput fall. The run without route changes shows how often goodput
     falls for other reasons.
 
     Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
@@ -96,11 +96,11 @@ def window_growth(sample: Sample) -> Outcome:
     packets/s.
 
     Reno grows by one packet per round trip (RFC 5681, 3.1). CUBIC's window is a function of time (RFC 9438, 4.2), and
-    BBR's window grows with its estimate of the bandwidth. These growth rates have different forms, so the comparison
-    uses the growth over some seconds.
+    BBR's window grows with its estimate of the bandwidth. The three windows grow in different ways, so their growth is
+    compared over some seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by run. If a part does not hold, the cause gives the median lowest window
-        after these changes, in packets.
+    Returns: Numbers: `growth_pkts_per_s` by run. If a part of the claim does not hold, `cause` gives the lowest window
+        after these changes, as a median in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     # If one algorithm has no change with late packets, the algorithms cannot be compared.
@@ -120,8 +120,8 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     the first retransmission.
 
     Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
-    the fall occurs, but not one second after the change. `_gap_text` explains why a sender would react sooner than
-    after a second.
+    the fall occurs earlier or later than one second after the change. `_gap_text` explains why a sender would react in
+    less than a second.
 
     Returns: Numbers by run: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
@@ -242,11 +242,11 @@ def rtt_shapes(sample: Sample) -> Outcome:
 
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
-    """Compare BBR's bandwidth estimate with the capacity, and its window with the BDP. Two shares of time are also
-    measured: with a pacing rate above the capacity, and with a full window.
+    """Compare BBR's bandwidth estimate with the capacity, and its window with the BDP. Also measure two shares of time.
+    In the first, the pacing rate is above the capacity. In the second, the window is full.
 
-    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2. In the mode
-    STARTUP, the factor is `bbr_high_gain`, which is 2.885.
+    The study says that the window is 3 BDP. In tcp_bbr.c, the window is `bbr_cwnd_gain` BDP, which is 2 BDP. In the
+    mode STARTUP, the window is `bbr_high_gain` BDP, which is 2.885 BDP.
 
     Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
         `window_over_bdp_ratio` (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
@@ -310,8 +310,8 @@ def transient_length(sample: Sample) -> Outcome:
     """Measure the time for which goodput stays below 90 % of its earlier value. All changes with late packets in the
     three runs are used.
 
-    The metrics give no duration for transients longer than 5 s. They are counted separately, because a median without
-    them would be too small.
+    The metrics give no duration for transients longer than 5 s. These transients are counted separately, because a
+    median without them would be too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.

@@ -19,8 +19,8 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
 
 
 def sending_falls_after(run: Run, instants_ns: Any) -> int:
-    """Count the instants after which the sending rate falls. The rate falls if a 50 ms bin in the next 2 s has less
-    than half of the mean rate in the second before.
+    """Count the instants after which the sending rate falls. The rate falls if any 50 ms bin of the next 2 s has less
+    than half of the earlier rate. The earlier rate is the mean over the second before the instant.
 
     instants_ns: The times of the route changes. A change is left out unless the run covers 1 s before it and 2 s after
         it.

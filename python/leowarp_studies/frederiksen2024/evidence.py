@@ -16,7 +16,8 @@ from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
-"""The time in ns that is left out at the start of a run. The study's figures show long transfers without slow start."""
+"""The time in ns that is left out at the start of a run. The study's figures show long transfers, but not their slow
+start."""
 
 BIN_NS = 50_000_000
 """The length of a bin in ns. The study samples goodput at 20 Hz."""
@@ -38,12 +39,12 @@ COUNTERS = (
 )  # fmt: skip
 """The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h)."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
-"""The kernel counters of undone window reductions. Each counts one kind of trigger (tcp_undo_cwnd_reduction and its
-callers)."""
+"""The kernel counters of undone window reductions. Each counter counts the undos with one kind of trigger
+(tcp_undo_cwnd_reduction and its callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
-"""The causes of drops that are unrelated to routes. They are a full queue and random loss."""
+"""The causes of drops that are unrelated to routes: a full queue, and random loss."""
 
 
 def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
@@ -94,12 +95,14 @@ def reordered(run: Run) -> pd.DataFrame:
 
 
 def disturbed(run: Run) -> pd.DataFrame:
-    """Return the route changes after which a packet was late, or was lost without a full queue.
+    """Return the route changes after which a packet was late or lost. Losses at a full queue and random losses do not
+    count.
 
-    Such a loss occurs while nodes switch one by one, or while a new link first resolves its neighbour's address.
+    A packet may be lost while nodes switch one by one, or while a new link first resolves its neighbour's address.
 
     Returns: A row per change. The first columns are from the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
-        ...). The others are from `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+        ...). The remaining columns are from `recoveries` of the main flow (`fell_after_ns`, `duration_ns`,
+        `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
@@ -150,8 +153,8 @@ def full_queue_ratio(run: Run, share_of_limit: float) -> float:
     """Return the share of time in which at least one queue on the current path is filled to at least a share of its
     limit. The first 10 s are left out.
 
-    share_of_limit: The share from 0 to 1, relative to the smallest limit on the path. If a queue's limit is in bytes,
-        it is converted to a number of full packets.
+    share_of_limit: The share from 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to
+        a number of full packets.
     Returns: A share of time from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
@@ -182,7 +185,7 @@ def isl_delay_span_ns(run: Run) -> int:
     """Return the difference between the largest and the smallest propagation delay of the path's ISLs, in ns. Ground
     links are left out.
 
-    The largest and smallest are taken over all instants at which link delays change.
+    All instants at which link delays change are compared.
     """
     flow = run.observed_plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
@@ -223,13 +226,12 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
 
 
 def falls_after(run: Run, series: str, instants_ns: Any) -> int:
-    """Count the instants after which goodput falls. Goodput falls if at least one 50 ms bin in the next 2 s has less
-    than half of the goodput in the second before the instant.
+    """Count the instants after which goodput falls. Goodput falls if any 50 ms bin of the next 2 s has less than half
+    of the earlier goodput. The earlier goodput is the mean over the second before the instant.
 
     series: A goodput series, as in `rates_bps`.
     instants_ns: Route changes, or other instants.
-    Returns: The number of instants. Instants in the first second or near the end do not count, because they lack the
-        bins before or after them.
+    Returns: The number of instants. An instant does not count if the run has no bins before or after it.
     """
     rate = run.numbers.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -295,11 +297,11 @@ def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> fl
 
 def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
     """Return how fast the congestion window grows after each change of `disturbed`. The growth is the window's slope
-    over `span_ns`, from the lowest sample in the first 2 s after the change.
+    during the time `span_ns`. This time begins at the lowest sample in the first 2 s after the change.
 
     span_ns: The time over which the slope is measured.
-    Returns: The growth in packets per second after each change. A change is left out if a sample is missing at either
-        end of `span_ns`. A value is below 0 if the window shrank again.
+    Returns: The growth in packets per second after each change. A change is left out if the first or last sample of
+        `span_ns` is missing. The growth is below 0 if the window shrank again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -367,7 +369,7 @@ def busiest_minute(instants_ns: Any) -> int:
 
 
 def delay_steps(run: Run) -> int:
-    """Count the delay changes of the current path while the path stayed the same."""
+    """Count the instants at which the delay of the current path changes, but not the path itself."""
     flow = run.observed_plan.flows[run.main_flow]
     delays = run.path_delay(flow.source, flow.destination)
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
@@ -381,7 +383,7 @@ def share(values: Any) -> float:
 
 
 def median(values: Any) -> float:
-    """Return the median of the values that are not missing, or nan without any."""
+    """Return the median of the values that are not missing, or nan if all values are missing."""
     array = np.asarray(pd.Series(values).dropna(), dtype="float64")
     return float(np.median(array)) if len(array) else float("nan")
 

@@ -33,7 +33,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     """Make the missing runs and the figures (see `leowarp.study.Room`).
 
     samples: The number of conditions to use, counted from the first in `runs.CONDITIONS`. The default is all.
-    duration: The length of every run. If it is given, it replaces the study's own lengths.
+    duration: The length of every run. A given length replaces the study's own lengths.
     quick: True means only the three combinations of TCP and links, with runs of length `runs.QUICK_DURATION`.
     Raises ScenarioError if `samples` is out of range, or if `quick` is combined with `samples` or `duration`.
     Raises LeowarpError: The error of the first run, if no run could be made.
@@ -86,7 +86,7 @@ def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, 
     """Return pairs (name of a condition, runs). The keys of `runs` are the names that claims use. The first condition
     also has the runs that only some claims need.
 
-    views: A dict from name to run. It has all runs that did not fail.
+    views: A dict from name to run, with all runs that did not fail.
     count: The number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
@@ -106,7 +106,8 @@ def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, 
 
 
 def _cost(views: Mapping[str, Run], duration: str | None) -> str:
-    """Return a text for the terminal with the cost of the runs. If the runs are only a trial, the text says so."""
+    """Return a text for the terminal with the cost of the runs. If the runs do not have the study's own lengths, the
+    text calls them a trial."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 

@@ -4,7 +4,7 @@ causes.
 
 The study runs each algorithm once, over one period of time. The study does not name its kernel, and does not use Eifel.
 leowarp checks claims on default Linux, on classic TCP, and over the links of the study's emulator. Each further
-condition changes one property: the time, the sky, the end points, the queues, or how routes switch.
+condition changes one property: the start time, the sky, the end points, the queues, or the switching of routes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CORE = (
     ExampleRun("nine-planes-bbr", NINE, {CC: "bbr"}, "9 orbital planes, BBR"),
     ExampleRun("aalborg-cape-town-bbr", CAPE, {CC: "bbr"}, "Aalborg to Cape Town, BBR"),
 )
-"""The five runs of the study, and two further runs with BBR over the study's other two scenarios."""
+"""The five runs of the study, and two further runs with BBR over the second and third scenario."""
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
@@ -71,7 +71,7 @@ def control_slug(slug: str) -> str:
 
 
 def ordered_slug(slug: str) -> str:
-    """Return the name of the run that differs only in its network, which keeps packets in order at route changes.
+    """Return the name of the same run over a network that keeps packets in order at route changes.
 
     >>> ordered_slug("cubic")
     'cubic-ordered'
@@ -88,12 +88,12 @@ class Condition:
     name: The name of the condition in tables.
     slugs: The names of the runs in `CORE` that the condition includes.
     set: The scenario keys that are added to the keys of each run.
-    example: The scenario that replaces the three example scenarios. With this scenario, the keys `TO_NINE_PLANES` and
-        `TO_CAPE_TOWN` set the second and third path.
-    controls_of: The key of the condition that provides the controls: its runs without route changes. If this is another
-        condition, its controls have the same queues and the same TCP, but a path whose delay differs by some ms. None
-        means that the condition has no controls, and claims that need controls are not checked.
-    is_stack: True for the three conditions that combine TCP and links, under which every claim is checked.
+    example: The scenario that replaces the three example scenarios. The keys `TO_NINE_PLANES` and `TO_CAPE_TOWN` then
+        set the second and third path.
+    controls_of: The key of the condition whose runs without route changes are the controls. Controls from a different
+        condition have the same queues and TCP, but a path whose delay differs by some ms. None means that the condition
+        has no controls, and claims that need controls are not checked.
+    is_stack: True for the three combinations of TCP and links. Every claim is checked under these conditions.
     has_ordered: True if the condition's three algorithms are also run over a network that keeps packets in order
         (`ORDERED`).
     """
@@ -109,7 +109,8 @@ class Condition:
     has_ordered: bool = False
 
     def runs(self) -> tuple[ExampleRun, ...]:
-        """Return the runs of the condition, then their controls, then the runs that keep the order."""
+        """Return the runs of the condition, then their controls, then the runs over the network that keeps packets in
+        order."""
         mine = tuple(self._run(run) for run in CORE if run.slug in self.slugs)
         controls = tuple(self._control(run) for run in mine) if self.controls_of == self.key else ()
         three = tuple(map(self.slug, ALGORITHMS)) if self.has_ordered else ()
@@ -144,8 +145,8 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""The scenario keys of nodes that switch one by one. The study's emulator first changes the forward routes in random
-order, because it iterates over a Go map (main.go). It then changes the return routes. A `podman exec` is assumed to
+"""The scenario keys of nodes that switch one by one. The study's emulator changes the forward routes in random order,
+because it iterates over a Go map (main.go). Then the emulator changes the return routes. A `podman exec` is assumed to
 take 100 ms, since neither the paper nor the code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
@@ -185,10 +186,10 @@ CONDITIONS = (
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
-"""The sysctls that raise the threshold to 300 duplicate ACKs. Linux itself adapts the threshold up to the same
-limit."""
+"""The sysctls that raise the threshold to 300 duplicate ACKs. Without these sysctls, Linux itself adapts the threshold,
+also up to 300 duplicate ACKs."""
 RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
-"""The settings `RAISED` as single scenario keys, which are added to the sysctls of the scenario `CLASSIC`."""
+"""The sysctls `RAISED` as separate scenario keys, so that the scenario `CLASSIC` keeps its own sysctls."""
 
 THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 """The scenario keys of a flow with about 40 packets in flight."""
@@ -213,8 +214,8 @@ THRESHOLD_RUNS = (
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
-"""The runs for claim 1.19. They show whether 300 duplicate ACKs absorb the reordering, and whether a real loss is still
-detected without a timeout."""
+"""The runs for claim 1.19. The runs show whether a threshold of 300 duplicate ACKs absorbs the reordering. They also
+show whether a real loss is still detected without a timeout."""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
@@ -242,7 +243,7 @@ CAPACITY_RUNS = tuple(
     )
     for capacity_mbps in CAPACITIES_MBPS for sender, label in zip(CAPACITY_SENDERS, ("CUBIC", "BBR"), strict=True)
 )  # fmt: skip
-"""The runs for claim 1.28: are more packets late on faster links?"""
+"""The runs for claim 1.28, which show whether more packets are late on faster links."""
 
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:

@@ -35,8 +35,8 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def made(monkeypatch, template):
-    """Replace `run_many` by a function that copies the template with each job's plan, and records the requested
-    runs."""
+    """Replace `run_many` by another function. For each job, this function copies the template, adds the job's plan, and
+    records the requested run."""
     asked = []
 
     def run_many(jobs, *, report, **options):

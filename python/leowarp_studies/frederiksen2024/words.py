@@ -13,7 +13,7 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""If no reordering occurred, a claim about reordering was not tested, and has this outcome."""
+"""The outcome of a claim about reordering if no reordering occurred, so that the claim was not tested."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
 """A wording that several descriptions of tests contain."""
 
@@ -29,8 +29,8 @@ def percent(values: Mapping[str, float]) -> str:
 
 
 def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
-    """Return the numbers of several algorithms as one text. A nan number, for which there was nothing to measure,
-    becomes "unknown"."""
+    """Return the numbers of several algorithms as one text. If there was nothing to measure, the number is nan, and the
+    text says "unknown"."""
     return ", ".join(
         f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
         for slug, value in values.items()
@@ -48,14 +48,14 @@ def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
 
 
 def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
-    """Return a text that explains a verdict. It counts the bins with low goodput for each kind of event that preceded
-    them."""
+    """Return a text that explains a verdict. The text gives the number of bins with low goodput, separately for each
+    kind of event before them."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
 def changes_text(sample: Sample) -> str:
-    """Return a text that explains a verdict: for each scenario, the number of route changes, and their late,
-    retransmitted and lost packets."""
+    """Return a text that explains a verdict. For each scenario, it gives the number of route changes, and the numbers
+    of late, retransmitted and lost packets."""
     parts = []
     for slug in SCENARIOS:
         changes = sample[slug].changes

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes, loads and arms of the study. In each run, the path changes once. An arm is the condition at this change.
+"""The routes, loads and arms of the study. In each run, the path changes once. An arm is one condition that is tested
+at this change.
 
 A sample is a change at which the sender's own station switches to another satellite. Such changes are chosen because
 the queue of a saturated path is at the sender's station. An arm differs from its control only in a few keys, so that a
@@ -13,16 +14,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""The time in s of the change in a run. It is also the interval between route updates. Before the change, packets use
-the path with which the run starts."""
+"""The time in s at which the path changes in a run. The interval between route updates has the same length. Before the
+change, packets use the path with which the run starts."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
 QUEUE = "80 pkts"
-"""The limit of the queue. It is about the bandwidth-delay product, which is 76 packets of 1514 bytes for the 92 ms from
+"""The limit of the queue. This is about the bandwidth-delay product: 76 packets of 1514 bytes, for the 92 ms from
 Madrid to Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
 """The length of a gap in ms, and the time in s to point a laser again. The gap is within the range of
-`examples/dish-lasers.toml`. Finding a satellite for the first time takes longer. This additional time is not
+`examples/dish-lasers.toml`. Finding a satellite for the first time takes longer, but this additional time is not
 included."""
 
 
@@ -32,10 +33,10 @@ class Route:
 
     name: The name of the route in names of runs.
     scenario: The name of the example scenario on which the runs are based.
-    changes_s: The times, on the constellation's clock, at which only the sender's station switches to another
-        satellite.
+    changes_s: The times of the changes on the constellation's clock. At each change, only the sender's station switches
+        to another satellite.
     lasers_s: The times at which the path begins to use a new link between satellites. The two satellites of such a link
-        were out of each other's range `CHANGE_S` seconds earlier. The tuple is empty if there are none.
+        were out of each other's range `CHANGE_S` seconds earlier. The tuple is empty if the route has no such times.
     """
 
     name: str
@@ -64,8 +65,8 @@ TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
 """The loads: a bulk transfer with one of three TCPs, a call beside a CUBIC transfer, and a page load alone."""
 START_S = (0, 1, 2, 3, 4)
-"""The time in s at which the transfer starts. There is one time per sample. A congestion window grows and shrinks in
-cycles of some seconds. The start times differ, so that changes meet different points of the cycle."""
+"""The time in s at which the transfer starts, for each sample. A congestion window grows and shrinks in cycles of some
+seconds. The start times differ, so that the changes occur at different points of the cycle."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """For each sample, the time in s from the start of a page load to the change. A page is sent in bursts, so a gap of 40
 ms may fall between two bursts."""
@@ -77,7 +78,7 @@ LASER_PLAIN = "laser-at-once"
 LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
 DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
 CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
-"""The families of arms. Each family has a control, and a set of changes at which its runs are made."""
+"""The families of arms. Each family has a control, and a set of route changes at which its runs are made."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """The name of the data set that claims use."""
 NOTHING_MS = 20
-"""A harm of at most this many ms counts as no harm. A single lost packet changes the harm by about as much."""
+"""A harm of at most this many ms counts as no harm. A single lost packet changes the harm by about this value."""
 
 Extras = dict[str, Middle]
 
@@ -70,7 +70,7 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Check a claim: for each route and load, the median extra harm is at most `most_ms`. With `within`, the median
+    """Test whether the median extra harm is at most `most_ms` for each route and load. If `within` is true, the median
     must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
@@ -83,21 +83,22 @@ def _less(one: Extras, other: Extras) -> Iterator[tuple[str, bool]]:
 
 # Implements claim 7.1 of gaps (in order and without loss, a step in delay is no signal).
 def step_alone(sample: Sample) -> Outcome:
-    """Check the extra harm of a route change that changes only the delay, compared with no route change. The network
-    keeps the order of packets and moves the queue."""
+    """Check the extra harm of a route change, compared with no route change. Only the delay changes: the network keeps
+    the order of packets and moves the queue."""
     return _at_most(sample, ORDERED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.2 of gaps (RFC 8985: RACK waits a part of the round trip).
 def reordering_alone(sample: Sample) -> Outcome:
-    """Check how much more harm a change does if packets may overtake each other than if the order is kept."""
+    """Check the extra harm of a change at which packets may overtake each other. A change at which packets keep their
+    order is the reference."""
     return _at_most(sample, MOVED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.3 of gaps (claims 5.1 and 5.2 of cures).
 def queue_makes_late(sample: Sample) -> Outcome:
-    """Compare the number of late packets in two cases: the old link's queue is left behind, or it is moved. The numbers
-    are sums over all samples."""
+    """Count the late packets if the old link's queue is left behind, and if this queue is moved. The numbers are sums
+    over all samples."""
     frame = sample[FRAME]
     late = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": [
@@ -114,15 +115,15 @@ def queue_makes_late(sample: Sample) -> Outcome:
 
 # Implements claim 7.4 of gaps (RFC 8985; DSACK undoes reductions).
 def queue_left_behind(sample: Sample) -> Outcome:
-    """Check the extra harm if a change leaves the queue behind. A change with a moved queue is the reference."""
+    """Check the extra harm of a change that leaves the queue behind. A change that moves the queue is the reference."""
     return _at_most(sample, PLAIN, TCPS, 40)
 
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Compare two kinds of harm: what a gap adds to a change, and what a change adds to a path without changes. The
-    gap's extra harm compares changes with and without a gap. The extra harm of the change is the difference between
-    runs with a change without a gap and runs without a change."""
+    """Compare two kinds of extra harm: the harm of a gap at a change, and the harm of a change without a gap. For the
+    first kind, changes with a gap are compared with changes without a gap. For the second kind, changes without a gap
+    are compared with runs without a change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -188,8 +189,8 @@ def waiting_costs_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """Check the extra harm of using a laser before it is pointed. In one arm, packets are then lost, and in the other
-    buffered."""
+    """Check the extra harm of using a laser before it is pointed. Until then, one arm loses packets, and the other arm
+    buffers them."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
     parts |= {f"{name}, buffered": less for name, less in _less(buffered, lost)}

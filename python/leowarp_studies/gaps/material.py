@@ -42,7 +42,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     Raises
     ------
     LeowarpError
-        If no run succeeded. The error is the error of the first failed run.
+        If no run succeeded. The raised error is the error of the first failed run.
     """
     # A quick study makes no runs of the other groups, so these groups would have no data set.
     parts = [part for part in runs.parts() if not quick or part.name.endswith(CHANGES)]
@@ -69,8 +69,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Return the texts for the top of the page. They are the warnings of the runs and, for a quick study, what it
-    leaves out."""
+    """Return the texts for the top of the page. The texts are the warnings of the runs. For a quick study, they also
+    say what the study leaves out."""
     sentences = []
     if quick:
         sentences.append("quick: one change of each route, three arms, CUBIC and a page load: verdicts mean nothing")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of each run, for claims and tables. They show how well the load performed, and what happened to its
-packets."""
+"""The results of each run, for claims and tables. The results show how well the load performed, and what happened to
+its packets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
 """The measures of the loads, with their units. A larger value is worse. For a transfer, the measure is the time that
-its missing data would take at the link's rate. The missing data are what the link would have delivered since the
-transfer's start, minus what was delivered. Delivered data are those that the SACK-aware goodput of the sender's socket
-counts. In-order goodput is not used, because a packet missing at the end of a run would make all later data count as
+its missing data would take at the link's rate. The missing data are the data that the link could have delivered since
+the transfer's start, minus the delivered data. Delivered data are those that the SACK-aware goodput of the sender's
+socket counts. In-order goodput is not used: with a packet missing at the end of a run, all later data would count as
 missing. A call has three measures: the delay of the slowest frame, the number of frames that never arrived completely,
 and the time in freezes. For a page load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
@@ -37,7 +37,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     rows: The rows of the study engine, by group.
     Returns: The columns `route, at_s, arm, load, family`, the columns of `MEASURES`, and the columns of `COUNTS`. A
-        value is null if the measure or count does not exist for the load of the run.
+        value is null if the run's load does not have this measure or count.
     """
     found: list[dict[str, Any]] = []
     for part in rows.values():
@@ -70,8 +70,8 @@ def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | 
 def extra(
     frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None, *, control: str | None = None
 ) -> Middle:
-    """Return how much a measure differs between an arm and its control, as a median over samples. Both are tested at
-    the same change.
+    """Return the measure of an arm minus the measure of its control, as a median over samples. Arm and control are
+    compared at the same change.
 
     measure: The name of a measure, by default the load's `MAIN`.
     control: The name of an arm, by default the arm's own control.

@@ -38,7 +38,7 @@ FAMILIES = {
     DISHES: "the receiver's dish without a reconfiguration, with a hold, with a whole profile",
     LASERS: "a laser that is there at once, waited for, lost on or buffered for",
 }
-"""The families of arms, each with a description. Their runs are made in this order."""
+"""The families of arms, each with a description. The runs of the families are made in this order."""
 _SECTIONS = ("routing", "cures", "ground", "isl")
 _QUICK_LOADS, _QUICK_ARMS = (CUBIC, PAGE), (FROZEN, PLAIN, LOST)
 CALL_S = 3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the study's tables for the page and the guide. They list the harm for each arm and load, and the three parts
-of the harm."""
+"""Builds the study's tables for the page and the guide. The tables give the harm of each arm under each load, and the
+three parts of the harm."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CAPTION = (
 
 
 def harm(frame: pd.DataFrame) -> str:
-    """Return one table per route, as HTML. A row shows how much more harm an arm does than its control, as a median
-    with its interval."""
+    """Return one table per route, as HTML. Each row shows the harm of an arm minus the harm of its control, as medians
+    with intervals."""
     return "".join(
         html.table(f"{route.label}. {CAPTION}", list(_HEADER), [list(row) for row in _rows(frame, route)],
                    left=frozenset((0,)))

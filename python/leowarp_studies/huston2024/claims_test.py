@@ -62,8 +62,8 @@ ALIKE = synthetic.traces() | {("cubic", PEAK): synthetic.traces()["cubic-nosack"
 
 
 def losing(name, others=None):
-    """Return goodput as a function of loss. The congestion control `name` has half its goodput at every loss ratio
-    above 0. The others keep the share `others`."""
+    """Return goodput as a function of loss. At every loss ratio above 0, the goodput of the congestion control `name`
+    is halved. If `others` is given, all other congestion controls have this goodput."""
     rows = synthetic.loss_rows()
     mine, lossy = rows["variant"] == name, rows["loss_ratio"] > 0
     rows.loc[mine, "goodput_bps"] = np.where(lossy[mine], 100e6, 200e6)

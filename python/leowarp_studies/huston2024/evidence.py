@@ -52,8 +52,7 @@ def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
-    """For each session, the mean payload rate that the downlink could have carried is computed. Return its median over
-    seeds."""
+    """Return the mean payload rate that the downlink could have carried during a session, as a median over seeds."""
     return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
 
 
@@ -95,11 +94,11 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     """Return a dict of numbers about the recovery of windows after cuts. `cuts` is the number of cuts per session.
     `grown_ratio` is the share of cuts after which the window recovered before the next cut or the end. `grown_p50_s` is
-    the median time that these windows took to recover. `apart_p50_s` is the median time between cuts, and
-    `after_p50_pkts` the median window after a cut.
+    the median time until these windows recovered. `apart_p50_s` is the median time between cuts, and `after_p50_pkts`
+    the median window after a cut.
 
-    `needed_p50_s` is the time that CUBIC needs to return to the window before a cut. It is computed for the median of
-    these windows, as K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
+    `needed_p50_s` is the time after which CUBIC returns to the window before a cut. It is computed for the median
+    window before cuts, as K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: The sessions of one variant at one preset.
     """
@@ -125,7 +124,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Return a sentence of counts that explains the result of a loss-based session."""
+    """Return a sentence with counts, which explains the result of a loss-based session."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
@@ -254,10 +253,10 @@ def slot_means_bps(
     """For each slot, return the mean of the values in its first half and the mean in its second half. The settling time
     at the beginning of the slot is left out. The first slot begins at 0.
 
-    A slot is left out if it has less than 6 s after the settling time.
+    A slot is left out if less than 6 s remain after its settling time.
 
     settle_s: The length of the settling time in seconds.
-    between: The function that computes the mean between two times. By default, it computes the mean goodput.
+    between: A function that returns the mean of a series between two times. The default returns the mean goodput.
     Returns: list of (float, float), one pair per slot. The values are the means in bit/s over the first and the second
         half.
     """
@@ -276,8 +275,8 @@ def slot_means_bps(
 class Moves:
     """Relative changes of BBR's bandwidth estimate.
 
-    across, within: float64 arrays. The changes from one slot to the next (`across`), and from the first to the second
-        half of a slot (`within`). 0.1 means 10 %.
+    across, within: float64 arrays. `across` has the changes from one slot to the next. `within` has the changes from
+        the first to the second half of a slot. A value of 0.1 means 10 %.
     """
 
     across: np.ndarray

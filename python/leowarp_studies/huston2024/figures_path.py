@@ -23,8 +23,8 @@ DIRECTIONS = {"down": BEFORE, "up": AFTER}
 
 
 def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw figure 2. It shows each capacity test over time, and the distribution of all tests, with the median and
-    extremes of the study."""
+    """Draw figure 2. The figure shows each capacity test over time, and the distribution of all tests. In the
+    distribution, lines mark the median and the extremes of the study."""
     rows: pd.DataFrame = frames["capacity"]
     test = (
         f"test: {len(runs.DOWN_FLOWS)} parallel CUBIC connections for {runs.TEST_S} s, mean of the whole time; "

@@ -52,14 +52,13 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""The columns of the table, which is leowarp's own. The study has no table and gives no numbers for its proposals."""
+"""The columns of leowarp's table. The study itself has no table, and gives no numbers for its proposals."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 """The columns that the figure shows."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """Return the value of a cell of the table. A column about two flows on one path has a value only with the preset
-    for peak hours."""
+    """Return the value of a cell of the table. Columns about two flows on one path have values for peak hours only."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
@@ -95,7 +94,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
-    """Return the right end of a panel: the largest finite end of an interval."""
+    """Return the right limit of a panel, which is the largest finite end of all intervals."""
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])

@@ -26,7 +26,7 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
 """The marker shape and colour of each series, which also differ in a grey print."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
-"""The hatching of each kind of bar in `cuts`. It distinguishes the bars in a grey print too."""
+"""The hatching of each kind of bar in `cuts`. The hatching distinguishes the bars in a grey print too."""
 _NONE_COLOUR = "#d9d9d9"
 
 
@@ -62,7 +62,8 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
 
 
 def _window(axes: Any, trace: Trace, colour: str) -> None:
-    """Draw the congestion window over time. Above it, mark each lost packet by kind."""
+    """Draw the congestion window over time. Above the curve, draw one mark per lost packet. The marks differ by kind of
+    loss."""
     axes.plot(trace.cwnd_t_s, trace.cwnd_pkts, color=colour, linewidth=0.9)
     top = float(np.nanmax(trace.cwnd_pkts))
     for kind in KINDS:

@@ -10,7 +10,7 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""The name of sessions at peak hours without isolated loss. It stands where other sessions have the name of a
+"""The name of sessions at peak hours without isolated loss. These sessions have this name instead of the name of a
 preset."""
 
 DURATION_S = 60

@@ -43,8 +43,8 @@ TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""The groups of sessions whose traces claims use. The value is the preset of all sessions in this group. It is "" if
-the sessions have different presets."""
+"""The groups of sessions whose traces are used in claims. Each value is the preset of all sessions of the group, or ""
+if the presets differ."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 """The groups of which complete run directories are stored."""
@@ -143,8 +143,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Add the rows of the study `programs` if its results are beside this study's results. If they are not there,
-    return the command that makes them, keyed by data set."""
+    """Add the rows of the study `programs` if its results are beside this study's results. If these results do not
+    exist, return the command that makes them, keyed by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -174,7 +174,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
         `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    Returns view: A run whose directory is stored, for the kernel's name.
+    Returns view: A run whose directory is stored. The kernel's name is read from it.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}
@@ -234,8 +234,8 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
-    """Return the traces of each condition, keyed by the condition's name. Claims compare conditions with each other, so
-    the dict is empty if a condition has no traces."""
+    """Return the traces of each condition, keyed by the condition's name. If a condition has no traces, the dict is
+    empty, because claims compare all conditions."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))
@@ -243,7 +243,7 @@ def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Tra
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Return each row of a run whose directory is stored, together with the run. The rows are sorted by seed."""
+    """For each run whose directory is stored, return its row and the run, sorted by seed."""
     # Because of the sorting, figures always show the same session. The order of rows in the data set has no influence.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]

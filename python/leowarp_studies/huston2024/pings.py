@@ -21,8 +21,8 @@ AROUND_NS = S
 reconfiguration, but losses are counted before and after it."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""The first value is the maximum time from a probe to the next reconfiguration, in ns. The second is the maximum time
-from a reconfiguration to a probe. Only probes within these times are used to measure the time without replies."""
+"""The time without replies is measured with probes near a reconfiguration. A near probe is sent at most `GAP_BEFORE_NS`
+before the reconfiguration, or at most `GAP_AFTER_NS` after it. Both values are in ns."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Handover:
     before_ms: The median round-trip time in the second before the reconfiguration.
     highest_ms: The largest round-trip time in the window that follows the reconfiguration.
     lost_pkts: The number of unanswered probes in the windows before and after the reconfiguration.
-    gap_ms: The longest time between two successive replies to probes around the reconfiguration. The gap is nan if one
-        of these probes was lost.
+    gap_ms: The longest time between two successive replies to probes near the reconfiguration, or nan if one of these
+        probes was lost.
     """
 
     t_ns: int
@@ -145,8 +145,8 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     """Return the absolute differences between successive round-trip times of the same slot.
 
-    from_ns: RTTs are left out if they were measured within this time after a reconfiguration. With 0, RTTs during
-        handovers are included.
+    from_ns: RTTs are left out if they were measured within this time after a reconfiguration. If `from_ns` is 0, RTTs
+        during handovers are included.
     Returns: float64 array. Values are in ms. If a probe was lost, the replies before and after it are compared.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))

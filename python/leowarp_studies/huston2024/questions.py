@@ -35,12 +35,12 @@ _VARIES: dict[str, Any] = {
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The values that the profile has for the scenario keys in `STILL`."""
+"""The profile's own values for the scenario keys in `STILL`."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""The two conditions for CUBIC without jitter. The first shortens round trips by the mean jitter of 12.7 ms. The second
-adds 12.7 ms to the base RTT, so the mean round trip is the same as with jitter."""
+"""The two conditions for CUBIC without jitter. With `NO_JITTER`, round trips are shorter by the mean jitter of 12.7 ms.
+`MEAN_KEPT` adds 12.7 ms to the base RTT, so the mean round trip is the same as with jitter."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
@@ -57,7 +57,8 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """Return a dict from the name of each of the eight conditions to the path properties that are constant."""
+    """Return the eight conditions as a dict. Each key is the name of a condition, and its value contains the path
+    properties that are constant."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
@@ -77,7 +78,7 @@ def shared_name(customers: int) -> str:
 
 
 def _hystart() -> Part:
-    """Return a group of runs with CUBIC at peak, but without HyStart. It tests whether HyStart causes the first
+    """Return a group of runs with CUBIC at peak, but without HyStart. This group tests whether HyStart causes the first
     peak."""
     made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
@@ -86,7 +87,7 @@ def _hystart() -> Part:
 
 
 def _jitter() -> Part:
-    """Return a group of CUBIC runs without jitter. Half of them have isolated loss."""
+    """Return a group of CUBIC runs without jitter. Half of the runs have isolated loss."""
     made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
     keys = ("access.base_rtt_min", "access.base_rtt_max")
@@ -114,8 +115,8 @@ def _conditions() -> Part:
 
 
 def _shared(customers: int) -> Part:
-    """Return a group of runs in which a CUBIC or BBR flow shares the link with CUBIC flows of other customers. The
-    isolated loss is that of off-peak hours."""
+    """Return a group of runs in which a CUBIC or BBR flow shares the link with CUBIC flows of other customers. All runs
+    have the isolated loss of off-peak hours."""
     made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
     made["set"] |= {"access.preset": OFF_PEAK}
     for number in range(1, customers + 1):

@@ -2,7 +2,7 @@
 """Repeats the study's sessions over a replay of a recorded dish, which replaces the profile.
 
 The recording is divided into windows, each as long as a session of the study. The study uses different windows instead
-of different seeds. Within a window, all variants meet the same part of the recording.
+of different seeds. In each window, all variants run over the same part of the recording.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from leowarp_studies.huston2024.variants import (
 
 SCENARIO = "measured-path.toml"
 LINK = ("r0", "r1")
-"""The nodes at the two ends of the link that has the downlink capacity of the replay."""
+"""The two nodes of the link whose capacity is the replay's downlink capacity."""
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
-"""The recording must continue for this time in ns after the last window. The reason is that packets sent at the
-window's end still need a path."""
+"""The recording must continue for this time in ns after the last window. Packets sent at the window's end still need a
+path."""
 
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
@@ -58,7 +58,7 @@ class Recording:
 
     path, capacity: The file with the delays, and the file with the capacity, if it is a separate file.
     starts_ns: The start of each window on the recording's clock.
-    schedule: The schedule of the reconfigurations in the recording. None means that no period was found.
+    schedule: The schedule of the reconfigurations in the recording, or None if no period was found.
     """
 
     path: Path
@@ -72,13 +72,13 @@ class Recording:
         return f"the recording {self.path.name}"
 
     def changes_ns(self, start_ns: int) -> np.ndarray:
-        """Return the times of the reconfigurations in the window that begins at `start_ns`, on the run's clock."""
+        """For the window that begins at `start_ns`, return the times of the reconfigurations on the run's clock."""
         if self.schedule is None:
             return np.zeros(0, dtype="int64")
         return self.schedule.instants_ns(start_ns, start_ns + DURATION_S * S) - start_ns
 
     def phase_ns(self, start_ns: int) -> int:
-        """Return the time of the first reconfiguration in the window that begins at `start_ns`, on the run's clock."""
+        """For the window that begins at `start_ns`, return the time of the first reconfiguration on the run's clock."""
         assert self.schedule is not None, "handover-aware variants need a schedule"
         return (self.schedule.phase_ns - start_ns) % self.schedule.period_ns
 
@@ -222,7 +222,8 @@ def _numbered(recording: Recording, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def skipped(recording: Recording) -> dict[str, str]:
-    """If the recording has no schedule, some data sets are missing. Return their names, each with the reason."""
+    """Return the names of the data sets that are missing because the recording has no schedule, each with the
+    reason."""
     if recording.schedule is not None:
         return {}
     why = f"no period is found in {recording.name}, so that there is no schedule to be aware of"

@@ -38,7 +38,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     """Return `variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Rows of failed runs
     are left out.
 
-    `preset`: The preset that rows without a preset get.
+    `preset`: The preset that is used if `rows` has no column `preset`.
     `retransmitted_ratio`: The number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: The
         median recovery time, or infinite if most windows never recovered.
     """
@@ -71,7 +71,8 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
     """Return `variant` (the congestion control), `customers`, `seed`, goodput and 99th percentile of the RTT. The
-    values are those of the first flow, while the given number of flows of other customers run beside it.
+    values are those of the first flow. The argument `customers` is the number of flows of other customers beside this
+    flow.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -108,7 +109,7 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the columns `variant, late_s, seed, goodput_bps, retransmissions_pkts`. `late_s` is the time by which the
     assumed schedule is late.
 
-    The figure divides the goodput by that of the unmodified congestion control in sessions with the same seeds.
+    The figure divides each goodput by the goodput of the unmodified congestion control with the same seed.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
@@ -149,8 +150,8 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """Return the column `seed`, the selected columns under their short names, and the cost of each run if it is
-    known."""
+    """Return the column `seed`, and the selected columns under their short names. The cost of each run is included if
+    it is known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)

@@ -16,7 +16,7 @@ SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish,
 
 @dataclass(frozen=True)
 class Rules:
-    """The facts about the runs that the text below each figure states.
+    """Facts about the runs, for the text below each figure.
 
     kernel: The name and version of the guest's kernel, or "not recorded".
     seeds: The number of seeds of the sessions.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
+"""The runs of the study: pings, capacity tests and TCP sessions, including sessions with the cures that the study
+proposes.
 
 Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of each group,
 and can resume an interrupted group.
@@ -48,13 +49,13 @@ NEW_SEEDS = 10
 confidence interval of the median is from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The durations in s of two pings. The first is a flood ping, as long as in the study. The second sends one probe per
-second. With a loss of 1 to 2 %, the second ping loses 18 to 36 of its 1,800 probes."""
+"""The durations in s of two pings. The flood ping lasts as long as in the study. The paced ping sends one probe per
+second. With a loss of 1 to 2 %, it loses 18 to 36 of its 1,800 probes."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""A flood ping sends its probes in one of these two patterns. `ping -f` of iputils sends at least 100 probes per
-second. The study describes a ping that waits for the reply to the previous probe."""
+"""The two sending patterns of flood pings. `ping -f` of iputils sends at least 100 probes per second. In the study's
+description, the ping waits for each reply before it sends the next probe."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
 """The first and the last day of the capacity tests in the study's figure 2. There are 1,464 tests, one every
@@ -77,13 +78,15 @@ LOSS_SEEDS = 5
 # The period is 15 s. With an error of 7.5 s, the assumed instants are as far as possible from the reconfigurations. An
 # error of 11 s is equal to an error of 4 s in the other direction.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
-"""The errors to test: the time in s by which the schedule that a handover-aware congestion control assumes is late."""
+"""The schedule errors to test, in s. A handover-aware congestion control assumes a schedule that is late by this
+time."""
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
 """In a quick reproduction, the number of seeds for runs that are neither the study's own runs nor its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""The time of the first reconfiguration on the run's clock, in s. The run begins at a full minute of the wall clock."""
+"""The time of the first reconfiguration on the run's clock, in s. The time is 12 s because the run begins at a full
+minute of the wall clock."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
@@ -113,7 +116,7 @@ def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
 
 
 def _bbr3() -> tuple[Part, ...]:
-    """Return the groups with BBR version 3, alone and beside CUBIC, on the kernel that contains it."""
+    """Return two groups of runs on the kernel that contains BBR version 3: BBR alone, and BBR beside CUBIC."""
     found = (
         _sessions("bbr3", "BBR version 3", BBR3, (PEAK, OFF_PEAK), keep=True, seeds=NEW_SEEDS),
         _beside("bbr3-beside", BBR3, NEW_SEEDS),
@@ -174,7 +177,8 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Return a group with Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions."""
+    """Return a group of runs with Reno, CUBIC and BBR. The rate of isolated loss varies, and is equal in both
+    directions."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
@@ -187,7 +191,7 @@ def _losses() -> Part:
 
 
 def _phases() -> Part:
-    """Return a group of runs with handover-aware congestion controls. The schedule that they assume has the errors
+    """Return a group of runs in which handover-aware congestion controls assume a schedule with the errors
     `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
     # Every run sets the schedule in both congestion control modules; the parameter of the module that is not used has
@@ -218,8 +222,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """Return true if a quick reproduction includes the capacity test with the index `place`. It includes one in every
-    `QUICK_STEP` tests. Each included test is at a later hour of the day than the previous one.
+    """Return true if a quick reproduction includes the capacity test with the index `place`. A quick reproduction makes
+    one of every `QUICK_STEP` tests. Each included test is at a later hour of the day than the previous one.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]

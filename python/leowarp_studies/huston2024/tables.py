@@ -116,8 +116,8 @@ def _those_in(rows: pd.DataFrame) -> list[Variant]:
 
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
-    """Return the goodput of a variant, divided by that of the unmodified congestion control with the same seed. The
-    text is empty if the variant is the unmodified congestion control."""
+    """Return, as a text, a variant's goodput divided by the goodput of the unmodified congestion control with the same
+    seed. The text is empty if the variant is the unmodified congestion control."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a TCP session's trace: rates over time, losses by kind, and each cut of the sender's window. For each
-cut, the loss before it and the time until the window recovered are known."""
+"""Evidence from a TCP session's trace: rates over time, losses by kind, and each cut of the sender's window. Each cut
+has the loss before it, and the time until the window recovered."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
-"""The longest time (1 s) between a reconfiguration and a loss on a link that counts as a handover loss."""
+"""A loss on the link counts as a handover loss if it is at most this time (1 s) from a reconfiguration."""
 
 CUT_WITHIN_NS = 500_000_000
-"""The longest time in ns between a loss and the cut that it causes. This is the sum of one round trip with a full queue
-and the time until recovery begins."""
+"""The longest time in ns between a loss and the cut that it causes. This time covers one round trip with a full queue,
+and then the time until recovery begins."""
 
 CUT_RATIO = 0.9
-"""A window reduction counts as a cut if the new slow-start threshold divided by the previous window is at most this
-ratio."""
+"""A window reduction is a cut if the new slow-start threshold is below this share of the previous window."""
 
 BIN_NS = 500_000_000
-"""The bin width, in ns, for the goodput that claims use. It is about ten round trips."""
+"""The bin width, in ns, for the goodput that claims use. A bin lasts about ten round trips."""
 
 QUEUE, LOSS = 1, 2
 """The numbers of two causes of drops (design/interfaces.md, section 6)."""
 
 KINDS = ("queue", "handover", "isolated", "other")
-"""The kinds of loss. The first three are a loss at a full queue (or by the AQM), on the link near a reconfiguration,
-and on the link at another time. The kind "other" means that a link was down, or that it is unknown where the packet was
-lost."""
+"""The kinds of loss. The kind "queue" is a loss at a full queue or by the AQM. A loss on the link is of the kind
+"handover" near a reconfiguration, and otherwise "isolated". The kind "other" is a loss on a link that was down, or at
+an unknown place."""
 
 NO_LOSS = "none"
-"""The kind of a window cut that no loss preceded. The cause is an ECN mark, or HyStart ended slow start."""
+"""The kind of a window cut without a loss before it. The cause is an ECN mark, or HyStart ended slow start."""
 
 
 OPEN_ENDED = "not at all"
@@ -57,8 +56,8 @@ _FEWEST_TRIPS = 5
 class SlowStart:
     """The end of a session's first slow start.
 
-    by: The cause of the end: "delay" or "ACK train" if HyStart ended slow start; otherwise the kind of the first loss
-        before the end; or `OPEN_ENDED`.
+    by: What ended slow start. The value is "delay" or "ACK train" for HyStart, or the kind of the first loss before the
+        end. It is `OPEN_ENDED` if slow start did not end.
     end_s, window_pkts: The time of the end, and the slow-start threshold that was set at this time.
     """
 
@@ -81,9 +80,9 @@ class Trace:
     cuts: `t_s`, `kind` (the kind of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (the number of packets
         lost before the cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the
         next cut).
-    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is about the time from the end of a repair after a
-        timeout to the next cut. `to_pkts` is the window at `until_s`. `growth_ratio` is the growth of the window per
-        round trip (0.05 means 5 %).
+    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row describes the growth of the window from the end of a
+        repair after a timeout to the next cut. `to_pkts` is the window at `until_s`. `growth_ratio` is the growth of
+        the window per round trip (0.05 means 5 %).
     repairing_ratio: The share of the samples in which the sender was repairing losses.
     """
 
@@ -142,9 +141,9 @@ def trace_of(
     receiver or at the sender.
 
     bin_ns: The width of the bins of goodput and capacity.
-    series: The definition of goodput. Claims use "in_order" (at the receiver), and figures use "sacked" (at the
-        sender).
-    link: (str, str). The nodes at the ends of the link whose capacity, in the flow's direction, counts as the path's
+    series: The definition of goodput. For claims, goodput is measured at the receiver ("in_order"), and for figures at
+        the sender ("sacked").
+    link: (str, str). The two nodes of a link. The capacity of this link in the flow's direction is used as the path's
         capacity.
     changes_ns: int64 array. The times of the reconfigurations. By default, these are the times at which the run's path
         changes. For a replay, the times must be given, because it has no schedule.
@@ -246,8 +245,8 @@ def after_timeouts(
 
 
 def payload_ratio(samples: pd.DataFrame) -> float:
-    """Return the payload of a full segment, divided by the bytes that a link transmits for the segment. The other bytes
-    are IP and TCP headers with timestamps, and 14 bytes of Ethernet."""
+    """Return the payload of a full segment, divided by the bytes that a link transmits for the segment. The link also
+    transmits IP and TCP headers with timestamps, and 14 bytes of Ethernet."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
     # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps including padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
@@ -289,13 +288,13 @@ def cuts(
 ) -> pd.DataFrame:
     """Return the samples at which the sender cut its window (see `Trace.cuts`).
 
-    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window. The
-    previous window is the larger one of the windows in the two samples before. Every loss-based algorithm sets the
-    slow-start threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of slow start.
-    In addition, the window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, before the
-    threshold changes again. `cubic_handover` does not reduce its window for a repair, and later restores the old
-    threshold. This condition therefore excludes such repairs. Two cuts count as one if they are less than two samples
-    apart. A cut in the state `CA_CWR` is a reaction to a mark instead of a loss.
+    A sample is a cut if two conditions hold. First, the slow-start threshold has changed, and is below `CUT_RATIO` of
+    the previous window. The previous window is the larger window of the two samples before. Every loss-based algorithm
+    sets the slow-start threshold when it declares a packet lost. Otherwise, the threshold changes only at the end of
+    slow start. Second, the window falls below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, before the
+    threshold changes again. The second condition excludes repairs by `cubic_handover`, which does not reduce its
+    window, and later restores the old threshold. Two cuts count as one if they are less than two samples apart. A cut
+    in the state `CA_CWR` is a reaction to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: The result of `losses`.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variants of the study: congestion controls, and changes of the host or of the link. The variants are the rows of
-the study's table."""
+"""The variants of the study: congestion controls, and changes of the host or of the link. Each variant is a row of the
+results table."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ OTHERS = (
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
 )
-"""The variants whose queue discipline is not the default, and the variants whose packets fq paces."""
+"""Variants with a queue discipline that is not the default, and variants in which fq paces packets."""
 
 REPAIRS = (
     # Without SACK (RFC 2018), the sender repairs one loss per round trip (NewReno, RFC 6582).
@@ -108,7 +108,7 @@ REPAIRS = (
     Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
     Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
 )
-"""The variants in which one part of loss detection or of repair is switched off."""
+"""The variants that switch off one part of loss detection or of loss repair."""
 
 VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
@@ -116,8 +116,8 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 BESIDE = "cubic"
 """In the group `beside`, each variant shares the link with a flow of this variant."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""The variants that are left out of the group `beside`. Most of them change a setting of the whole host, such as SACK.
-The CUBIC flow on the same host would change as well. BBR version 3 is in a separate group."""
+"""The variants that are left out of the group `beside`. Most of these variants change a setting of the whole host, such
+as SACK. This setting would also change the CUBIC flow on this host. BBR version 3 is in a separate group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
 """The variants that are also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
@@ -127,7 +127,7 @@ _KEYS: dict[str, Any] = {
     "tcp.pacing": "internal", "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
     "modules.bbr_handover.only_defer": "0", "modules.cubic_handover.marks_only": "0",
 }  # fmt: skip
-"""The scenario keys in which variants differ. If a variant does not set a key, the key has this value."""
+"""The scenario keys in which variants differ, and their values for variants that do not set the key."""
 
 
 def in_step(variants: Sequence[Variant]) -> dict[str, Any]:

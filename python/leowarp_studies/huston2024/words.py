@@ -20,12 +20,12 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""The note for a claim that holds only because the claimed value was used to calibrate the profile."""
+"""The note for a claim that is sure to hold, because the claimed value was used to calibrate the profile."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
-    """Return the outcome with the measured value. If the claim holds, the outcome's text also contains `why`, the
-    counts that explain the value. If it does not hold, the outcome's cause is `cause`, which contains the counts."""
+    """Return the outcome of a claim, with the measured value. If the claim holds, the outcome's text also contains
+    `why`, the counts that explain the value. Otherwise, the outcome's cause is `cause`, which contains these counts."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)
@@ -50,8 +50,8 @@ def elsewhere(frames: Frames, one: str, other: str) -> str:
 
 
 def recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
-    """Return a text that explains a verdict. It gives the time in s until goodput has recovered after a handover, for
-    each variant."""
+    """Return a text that explains a verdict. For each variant, the text gives the time in s from a handover until
+    goodput has recovered."""
     rows = frames["sessions"]
     rows = rows[rows["preset"] == preset]
     return ", ".join(

@@ -26,8 +26,8 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
     rows: The rows of the study engine, by group.
     Returns: `PAGE_COLUMNS`. `path`: as in `application_runs.PAGES`. `load_ns`: time from the client's first packet to
-        the last byte of the last object. It is infinite if the load was given up. `object_mean_ns`: the time from the
-        load's start to the last byte of an object, averaged over the objects. It is infinite if `load_ns` is infinite.
+        the last byte of the last object, or infinite if the load was given up. `object_mean_ns`: the time from the
+        load's start to the last byte of an object, averaged over the objects, or infinite if `load_ns` is infinite.
         `run`: directory of the run. All other columns are numbers of packets or datagrams from the server, over all
         connections.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs with page loads and films. They use the paths and the control conditions of `runs`."""
+"""The runs with page loads and films, over the paths and with the control conditions of `runs`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
 """The time in s at which the page load starts, for each path. A page load takes about 1.5 s over the paths with route
-changes. Over the access link, it takes less time, because the round trip is half as long. The start is chosen so that
-the path changes in the middle of the page load."""
+changes. A page load over the access link takes less time, because the round trip is half as long. The start is chosen
+so that the path changes in the middle of the page load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
-"""The time in s after which a page load counts as failed. No further route change occurs during this time."""
+"""The time in s after which a page load counts as failed. During this time, the path does not change again."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
 """The time in s at which a film starts. The route change comes 6 s after the start. Reconfigurations come 4 s and 19 s
 after the start."""
@@ -39,8 +39,8 @@ LADDERS_KBPS = {
     STARLINK: "1000,2000,4000,6000,8000",
     MOBILE: "250,500,1000,2000,4000,6000,8000",
 }
-"""The bit rates of the film, by path. The highest bit rate still fits the path's 10 Mbit/s. For the mobile channel, the
-lowest bit rate is below the rate that any stack reached."""
+"""The bit rates of the film, by path. The highest bit rate still fits the path's 10 Mbit/s. For the mobile channel,
+every stack reached more than the lowest bit rate."""
 
 
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:

@@ -19,7 +19,7 @@ HALF = 0.5
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
     """Check how much payload is missing in the 3 s after a path change, as a share of the link's capacity. The goodput
-    without a path change is the reference. The change with the largest share decides the verdict.
+    without a path change is the reference. The verdict depends on the change with the largest missing share.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -36,7 +36,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
 
 # Implements claim 6.8 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
-    """Compare BBR's median goodput over the seeds with that of each other sender.
+    """Compare BBR's goodput with the goodput of every other sender, as medians over the seeds.
 
     Returns: Numbers: `goodput_bps` by sender.
     """

@@ -14,8 +14,8 @@ from leowarp_studies.programs.senders import AIOQUIC, BY_NAME, FIXED, KERNEL, NG
 IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
-"""The allowed relative difference between two counts: packets that a receiver discarded, and packets that arrived
-beyond its window."""
+"""The allowed relative difference between two numbers of packets: those that a receiver discarded, and those that
+arrived beyond its window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
@@ -62,8 +62,8 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Compare the share of late packets that each sender treated as lost, over all changes. A TCP sender retransmitted
-    such packets spuriously, and a QUIC sender declared them lost.
+    """Compare the share of late packets that each sender treated as lost, over all changes. A TCP sender treats a late
+    packet as lost if it retransmits the packet spuriously. A QUIC sender does so if it declares the packet lost.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -147,8 +147,8 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """For each run of the groups, the share of packets that the sender spuriously declared lost is computed. Return the
-    largest share for each sender."""
+    """Return, for each sender, the largest share of packets that it spuriously declared lost in any run of the
+    groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

@@ -37,8 +37,8 @@ def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Return how much longer loads take on the changing path than on the unchanging path, as the median ratio over
-    samples. Protocol and stack are the same."""
+    """Divide load times over the changing path by load times over the unchanging path, with the same protocol and
+    stack. Return the median ratio over samples."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 
@@ -66,8 +66,8 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
 
 # Implements claim 6.13 of programs (claim 6.6; a page takes a few round trips).
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
-    """Compare page load times with and without a route change during the load. The result is a median ratio over route
-    changes.
+    """Divide page load times with a route change during the load by page load times without a route change. The result
+    is the median ratio over the route changes.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -81,7 +81,7 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.14 of programs (RFC 9113, 1: each object costs an HTTP/1.1 connection one round trip).
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
-    """Compare the median load times of pages over HTTP/1.1 and over HTTP/2. Both use CUBIC on the frozen paths.
+    """Compare the median load times of pages over HTTP/1.1 and over HTTP/2. All loads use CUBIC on frozen paths.
 
     Returns: Numbers: `load_ns` by protocol and stack.
     """
@@ -112,8 +112,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Compare the mean arrival times of objects with and without a reconfiguration. The ratio of these times is
-    compared between HTTP/3 and HTTP/2 with CUBIC.
+    """Divide the objects' mean arrival time with a reconfiguration by the mean without a reconfiguration. Compare this
+    ratio of HTTP/3 with that of HTTP/2 over CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -128,8 +128,8 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 
 # Implements claim 6.17 of programs (losses around reconfigurations do not indicate congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
-    """Test how much longer a page load takes if a reconfiguration happens during the load. The ratio for BBR is
-    compared with the ratio for CUBIC over the same protocol.
+    """Test how much longer a page load takes if a reconfiguration happens during the load. With HTTP/2, this increase
+    is compared between BBR and CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -157,8 +157,8 @@ def six_windows_are_better_than_one(frames: Frames) -> Outcome:
 
 # Implements claim 6.19 of programs (6.10 and 6.11).
 def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
-    """Compare the median load times of HTTP/3 by aioquic over the mobile channel with two others. One is HTTP/2 with
-    CUBIC. The other is HTTP/3 by aioquic with resequencing on the channel.
+    """Compare the median load time of HTTP/3 by aioquic over the mobile channel with two other medians. These are
+    HTTP/2 with CUBIC, and HTTP/3 by aioquic with resequencing on the channel.
 
     Returns: Numbers: `load_ns` by protocol and stack, `resequenced_load_ns`.
     """

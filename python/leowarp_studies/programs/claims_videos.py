@@ -49,8 +49,8 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     """Check the number of stalls near route changes, in all films.
 
-    Returns: Numbers: `stalls`, the mean number of stalls for each player, protocol and stack; `still_stalls`, the same
-        on the frozen path.
+    Returns: Numbers: `stalls`, the mean number of stalls for each player, protocol and stack; `still_stalls`, this
+        number on the frozen path.
     """
     found, still = _each(frames, CHANGES, "stalls"), _each(frames, CHANGES, "stalls", STILL)
     parts = {
@@ -65,7 +65,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 
 # Implements claim 6.21 of programs (a buffer covers shorter interruptions).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
-    """Compare how long the videos stalled in total over the profile `starlink`. The players have 2 s and 6 s of buffer.
+    """Compare how long videos stall in total over the profile `starlink`, with buffers of 2 s and of 6 s.
 
     Returns: Numbers: `stalled_ns`, the mean for each player, protocol and stack.
     """

@@ -65,9 +65,10 @@ def not_so(parts: Mapping[str, bool]) -> str:
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """Return the outcome of a claim. `parts` says for each sender whether its part of the claim is true.
+    """Return the outcome of a claim. `parts` has one truth value per sender: whether the sender's part of the claim is
+    true.
 
-    is_known: True if the data that the claim needs exist. The verdict is "cannot be told" without these data, or if
+    is_known: True if the data that the claim needs exist. The verdict is "cannot be told" if `is_known` is false or
         `parts` is empty.
     because: The explanation that is appended to the list of parts that do not hold.
     """

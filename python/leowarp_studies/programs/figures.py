@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the study. They show goodput by sender and path, spurious declarations of loss, and single packets at
-a change."""
+"""The figures of the study: goodput by sender and path, spurious declarations of loss, and single packets at a
+change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print."""
 CLOSE = (QUINN, NGTCP2)
 """The stacks for which a figure shows single packets."""
 CLOSE_S = (-0.15, 0.45)
-"""The time axis of this figure begins and ends at these times, in s relative to the change of the path."""
+"""The first and last time that the figure of single packets shows, in s relative to the path change."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -55,8 +55,8 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Return the packet counts of flow 0's server. The counts come from the statistics that the client printed. If
-    there are none, they come from the qlog.
+    """Return the packet counts of flow 0's server. The counts come from the statistics that the client printed, or else
+    from the qlog.
 
     Raises TraceError if neither the statistics nor a qlog exists.
     """

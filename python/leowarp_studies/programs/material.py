@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: the study engine makes groups of runs, from whose directories claims and figures are computed."""
+"""Make the study. The study engine makes groups of runs. Claims and figures are computed from the directories of these
+runs."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ LEAD = (
     "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
-"""The file `TABLE` is beside the page. It has one row per run, and is meant for programs."""
+"""The file `TABLE` beside the page has one row per run, for programs to read."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of the runs, as the claims and figures use them, one row per run. The values come from the packets of the
-run, and from what the sender itself counted."""
+run and from the sender's own counts."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: The columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
         `declared_pkts`: packets that the sender declared lost, or with TCP, packets that it retransmitted.
-        `spurious_pkts`: the number of packets declared lost minus the number of lost packets. For TCP, it is the number
-        of retransmissions whose original also arrived. `found_spurious_pkts`: packets that the sender declared lost and
-        later found to have arrived. The value is null if the sender does not report them. `share_ratio`: the transfer's
-        share of the data that arrived for it and for the competing transfer. `bytes`: bytes that arrived in the
-        `AFTER_S` seconds after the change. `missing_ratio` (a share of the link's capacity), `dip_ratio` and
-        `recovery_ns` compare the sender with the same sender on the unchanging path. If a column does not apply to a
-        group, its value is null.
+        `spurious_pkts`: the number of packets declared lost minus the number of lost packets. For TCP, `spurious_pkts`
+        is the number of retransmissions whose original also arrived. `found_spurious_pkts`: packets that the sender
+        first declared lost, but later recognised as received. The column is null if the sender does not report this
+        number. `share_ratio`: the transfer's share of the data that arrived for it and for the competing transfer.
+        `bytes`: bytes that arrived in the `AFTER_S` seconds after the change. `missing_ratio` (a share of the link's
+        capacity), `dip_ratio` and `recovery_ns` compare the sender with the same sender on the unchanging path. If a
+        column does not apply to a group, its value is null.
     """
     found = []
     for group in rows:
@@ -104,8 +104,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
 
 
 def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
-    """Return the summary of the flow that carries the transfer. If a program sends it, this is the program's connection
-    with the most packets."""
+    """Return the summary of the flow that carries the transfer. If the sender is a program, the transfer is the
+    program's connection with the most packets."""
     flows = run.summary["flows"]
     if sender in KERNEL:
         return flows[0]
@@ -127,8 +127,8 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """Return the share of the arrived data that belongs to one of two competing transfers. Only the time counts in
-    which both transfers had data to send. None means that one of the two transfers ended before `from_ns`."""
+    """Return which share of the arrived data belongs to one of two competing transfers. Data are counted only while
+    both transfers had data to send. None means that one of the two transfers ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
     # The last bin in which both transfers have data is left out, because it is incomplete.
@@ -164,11 +164,12 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """Return the depth and duration of a dip in one series relative to another.
 
-    mine, theirs: The bytes in each bin of `BIN_NS`, from the change on. `theirs` is the series of the run without the
-        change.
-    Returns dip_ratio: The largest missing share in `DIP_BINS` consecutive bins, or 0 if nothing is missing.
+    mine, theirs: The bytes in each bin of `BIN_NS`, from the change on. `mine` is from the run with the change, and
+        `theirs` from the run without it.
+    Returns dip_ratio: The share of the bytes that is missing in the worst `DIP_BINS` consecutive bins, or 0 if no bytes
+        are missing.
     Returns recovery_ns: The time until the end of the last `DIP_BINS` consecutive bins below `DIPPED_RATIO` of
-        `theirs`. It is 0 if there are no such bins.
+        `theirs`, or 0 if there are no such bins.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 500000000.0)

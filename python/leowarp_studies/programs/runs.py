@@ -29,8 +29,8 @@ reconfigurations, and its link keeps the order."""
 
 RATE_BPS = 20_000_000
 QUEUE_PKTS = 150
-"""The queue in packets. It is about the bandwidth-delay product from Madrid to Tokyo, which is 152 packets of 1514
-bytes (92 ms x 20 Mbit/s)."""
+"""The queue in packets. This is about the bandwidth-delay product from Madrid to Tokyo: 152 packets of 1514 bytes (92
+ms x 20 Mbit/s)."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
 """The queue for the rate of `STARLINK_RATE`. A packet waits at most as long as in the profile, which has 250 Mbit/s and
@@ -42,8 +42,8 @@ NEVER = {"access.period": "1 h", "access.phase": "30 min"}
 """The scenario keys for a slot that is longer than any run. No reconfiguration occurs, because the slot at the run's
 start lasts another half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
-"""The keys with which a codeword carries an IP packet of 1500 bytes. The rate of the code is still 1/6. The channel's
-default of 1,115 bytes could not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
+"""The keys with which a codeword carries an IP packet of 1500 bytes. The code rate is still 1/6. The channel's default
+of 1,115 bytes could not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
 
 TRANSFERS = {
     CHANGES: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
@@ -153,7 +153,7 @@ def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
 
 
 def _together(ones: Sequence[One]) -> dict[str, Any]:
-    """Return the keys that change together from run to run, each with a list of its values in all runs."""
+    """Return the scenario keys that vary together. For each key, the result has the list of its values in all runs."""
     return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
 
 

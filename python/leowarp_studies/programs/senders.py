@@ -14,8 +14,8 @@ CLIENT_AFTER_S = 0.5
 CUBIC, BBR = "cubic", "bbr"
 NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
 STORAGE = "256 MiB"
-"""The storage of a program. It must hold two files of ngtcp2's server: the page that it serves, and its qlog. The qlog
-has about 900 bytes per packet."""
+"""The storage of a program. The storage must hold two files of ngtcp2's server: the page that the server sends, and its
+qlog. The qlog has about 900 bytes per packet."""
 
 
 @dataclass(frozen=True)
@@ -104,5 +104,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same dict with the senders' labels as keys instead of their names."""
+    """Return the dict with the senders' labels as keys, instead of the senders' names."""
     return {BY_NAME[name].label: value for name, value in names.items()}

@@ -69,7 +69,7 @@ def pages(frames: Mapping[str, Any]) -> str:
 
 
 def films(frames: Mapping[str, Any]) -> str:
-    """Return a table of the players' results. It has one row per path, condition, player and protocol."""
+    """Return a table of the players' results, with one row per path, condition, player and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():

@@ -19,7 +19,7 @@ LIVE, FILM = "live", "film"
 class Way:
     """A method of fetching objects: a version of HTTP, and a sender with its congestion control.
 
-    name, label: The name in the names of runs, and the label in figures.
+    name, label: The method's name as a part of run names, and its label in figures.
     http: The value of the option `--http` of leowarp's own programs.
     sender: A name in `senders.BY_NAME`.
     """

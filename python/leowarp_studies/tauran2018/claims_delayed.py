@@ -23,8 +23,8 @@ GREATLY_RATIO = 0.1
 """The smallest relative decrease that counts as "greatly decreases"."""
 
 WAIT_MS = 10.0
-"""Pairs count if their second packet comes at least this time, in ms, after the first. In the study, the second packet
-arrives more than 10 ms after the first in 10 % of the pairs."""
+"""A pair is counted if its second packet comes at least this time, in ms, after its first packet. In the study, the
+second packet arrives more than 10 ms after the first in 10 % of the pairs."""
 
 STUDY_CHANGE = {"reno": 706 / 1068 - 1, "cubic": 789 / 1333 - 1, "hybla": 20688 / 6969 - 1}
 """The change of the number of retransmissions from 7 dB to 13 dB, as a share (the study's table 1)."""
@@ -34,17 +34,18 @@ SIGNS = {
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""The columns with signs of loss at the sender. Each column is a count divided by the number of packets sent, so that
-sessions of different speed can be compared."""
+"""The columns that show signs of loss at the sender. Each column is a count divided by the number of packets sent, so
+that sessions of different speed can be compared."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""The columns that rise with delayed ACKs according to claim 4.11. According to the claim, all other columns fall."""
+"""The columns that delayed ACKs increase according to claim 4.11. According to this claim, delayed ACKs decrease all
+further columns of the test."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """Measure the effect of delayed ACKs on NewReno without resequencing. The effect is the relative change of goodput,
-    and of each sign of loss per packet sent.
+    """Measure the effect of delayed ACKs on NewReno without resequencing. The effect is a relative change, for goodput
+    and for each sign of loss per packet sent.
 
     Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`. A value of -0.1
         means 10 % less.
@@ -65,8 +66,8 @@ def helps_newreno(frames: Frames) -> Outcome:
 def leaves_cubic(frames: Frames) -> Outcome:
     """Measure the effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput must change by less than 10 %.
 
-    The test uses the median, and not its interval. With few seeds, every interval contains 0. Such an interval
-    therefore does not show that goodput is unchanged.
+    The test uses the median, and not its interval. With few seeds, every interval contains 0, so such an interval does
+    not show that goodput is unchanged.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -131,8 +132,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Compare Hybla's goodput with the study's numbers and with the goodput of NewReno and CUBIC. All are compared both
-    with and without delayed ACKs.
+    """Compare Hybla's goodput with the study's numbers and with the goodput of NewReno and CUBIC. Each comparison is
+    made with and without delayed ACKs.
 
     tcp_hybla.c increases the window per ACK. tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged segment.
     Delayed ACKs therefore slow the growth of the window only for Hybla.
@@ -180,8 +181,8 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """Return a text with the cost of delayed ACKs for Hybla. It covers the profiles in which fewer losses make Hybla
-    reduce its window."""
+    """Return a text with the cost of delayed ACKs for Hybla. The text covers the profiles `classic` and `linux`, in
+    which fewer losses make Hybla reduce its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []
@@ -224,8 +225,8 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Compare the retransmissions per session with delayed ACKs. The verdict depends on the order of the algorithms,
-    and on the decrease from the lowest to the highest SNR.
+    """With delayed ACKs, compare the algorithms by their retransmissions per session. The verdict depends on the order
+    of the algorithms, and on the decrease from the lowest to the highest SNR.
 
     Returns: Numbers: `<name>_pkts` (a median per SNR), `<name>_change` (from the lowest to the highest SNR).
         `<name>_steps_down` is the number of SNR steps at which retransmissions decrease, and `steps` is the number of
@@ -306,11 +307,11 @@ def timeouts_rise(frames: Frames) -> Outcome:
     """Measure the effect of delayed ACKs on the RTT, its variation, the RTO, and retransmissions after a timeout. The
     channel uses resequencing.
 
-    The study names two causes: a lower RTO, and the delay of ACKs.
+    The study says that more retransmissions come from timeouts, because the RTO is lower and ACKs are delayed.
 
     Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. If the
-    claim does not fully hold, the text gives the share of time with the RTO at this minimum. A separate sample has
-    sessions without this minimum.
+    claim does not fully hold, the text gives the share of time in which the RTO is at this minimum. A separate sample
+    has sessions without this minimum.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -380,7 +381,8 @@ def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
 
 
 def _waits_text(frames: Frames, name: str) -> str:
-    """Return a text that explains a verdict. It has the distribution of the waiting times of pairs over all SNRs."""
+    """Return a text that explains a verdict. The text gives the distribution of the waiting times of pairs over all
+    SNRs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

@@ -27,8 +27,8 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Return, for each SNR, the share of packets that the link loses after all HARQ retransmissions.
 
-    The share is computed over TCP's packets. The share of lost codewords is only listed. It differs from the packets'
-    share, because TCP sends few packets while the channel is bad.
+    The share is computed over TCP's packets. The share of lost codewords is listed, but does not affect the verdict.
+    The two shares differ, because TCP sends few packets while the channel is bad.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), and `codewords_ratio` for each SNR.
     """
@@ -71,8 +71,8 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Return a dict from SNR to the share of packets that the link loses in spite of all retransmissions. This share is
-    the median over all NewReno and CUBIC sessions."""
+    """Return a dict from SNR to the share of packets that the link loses in spite of all retransmissions. Each share is
+    the median over all NewReno and CUBIC sessions at this SNR."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
@@ -126,7 +126,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
     The counts are divided by the number of sent packets, because a faster session has higher counts.
 
-    Returns: Numbers: `<name>_<on or off>_<column>`. Each has one median per SNR, from 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_<column>`, with one median per SNR, from 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     stays_half = True

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of the study's section about causes (4.13 to 4.15, 4.20). They concern waiting times of ACKs, phases of window
-growth, and duplicate ACKs."""
+"""Claims of the study's section about causes (4.13 to 4.15, 4.20). These claims are about waiting times of ACKs, phases
+of window growth, and duplicate ACKs."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ ROUND_MS = 20.0
 """The time in ms from one HARQ transmission to the next. According to the study, a packet takes 10 ms without
 retransmissions and 70 ms with three. leowarp assumes equal times between transmissions."""
 WAIT_MS = 10.0
-"""The study calls a waiting time long if it is at least this value, in ms (claim 4.10)."""
+"""In the study, a waiting time is long if it lasts at least this time in ms (claim 4.10)."""
 NEAR_MS = 2.5
-"""A waiting time that differs from one HARQ round by at most this many ms is near one round. A difference is possible
+"""A waiting time is near one HARQ round if it differs from the round by at most this time in ms. The times may differ
 because the packets of a burst start some tenths of a ms apart."""
 TIMER_MS = 38.0
-"""The smallest waiting time in ms that may come from the delayed-ACK timer. The delayed-ACK timer lasts two HARQ
+"""The smallest waiting time in ms that may come from the delayed-ACK timer. This timer lasts as long as two HARQ
 rounds."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
-"""If waiting times were uniform between half a round and `TIMER_MS`, this share of them would be near one round."""
+"""The share of waiting times that would be near one round if waiting times were uniform between half a round and
+`TIMER_MS`."""
 
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Return the share of pairs whose second packet is late by one HARQ round, among all pairs with a late second
-    packet. Sessions have resequencing.
+    """Among the pairs whose second packet is late, return the share in which this packet is late by one HARQ round. All
+    sessions have resequencing.
 
     Returns: Numbers: `<name>_ratio`, the median over the SNRs, and `by_chance_ratio`.
     """
@@ -129,8 +130,8 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Compare the share of pairs whose second packet came `WAIT_MS` or more after the first. The share without
-    resequencing is subtracted from the share with resequencing.
+    """Measure in which share of the pairs the second packet came `WAIT_MS` or more after the first packet. The share
+    without resequencing is subtracted from the share with resequencing.
 
     Returns: Numbers: `<name>_difference`, the median over the SNRs with its interval (0.1 means 10 more per 100 pairs).
         `<name>_ordered_ratio` and `<name>_shuffled_ratio` have one value per SNR.

@@ -23,8 +23,8 @@ AGGRESSIVE = ("cubic", "hybla")
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Compare how delayed ACKs change the goodput of the algorithms, without resequencing. The result is NewReno's
-    change minus the change of each other algorithm with the same SNR and seed.
+    """Compare how delayed ACKs change the goodput of the algorithms, without resequencing. The change of every other
+    algorithm is subtracted from NewReno's change at the same SNR and seed.
 
     Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus the other
         algorithm's change).
@@ -88,10 +88,10 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 
 # Implements claim 4.18 of tauran2018 (text).
 def something_counteracts(frames: Frames) -> Outcome:
-    """Compare CUBIC with and without delayed ACKs: its signs of loss, and its goodput. The change of goodput is also
-    compared with NewReno's. No session uses resequencing.
+    """Compare CUBIC with and without delayed ACKs: its signs of loss, and its goodput. CUBIC's change of goodput is
+    also compared with NewReno's change. No session uses resequencing.
 
-    Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, from which the study infers another
+    Claim 4.5 uses two of the three signs of loss, but not timeouts. From timeouts, the study infers a further
     mechanism.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC, and the changes of goodput `cubic_change` and `reno_change`.

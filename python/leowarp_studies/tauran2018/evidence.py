@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the effects of delayed ACKs, and the reasons for them. The tests, explanations, figures and tables of
-several claims use these numbers."""
+"""Effects of delayed ACKs, and the reasons for these effects, as numbers. The tests, explanations, figures and tables
+of several claims use these numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Frames = Mapping[str, Any]
 """The data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 KEY = ["snr_db", "seed"]
-"""Runs are paired if they have equal values in these columns. They then have the same fading."""
+"""Runs with equal values in these columns have the same fading, and form a pair."""
 
 TIMER_MS = 35.0
 """If an ACK for one segment waited at least this long, in ms, it counts as sent by the 40 ms timer."""
@@ -93,9 +93,9 @@ def effects(
 ) -> pd.DataFrame:
     """Return the change that delayed ACKs cause in each pair of sessions, as columns `snr_db, seed, change`.
 
-    A session of 600 s may have no timeout at all, so the change is computed from the difference and not from a ratio.
-    If neither session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at
-    this SNR, but a session with delayed ACKs has one, the change is infinite.
+    A session of 600 s may have no timeout at all, so the change is not a ratio of two sessions. It is their difference,
+    divided by the mean without delayed ACKs at this SNR. If both sessions of a pair have no timeout, the change is 0.
+    If timeouts occur only with delayed ACKs at this SNR, the change is infinite.
     """
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
@@ -115,8 +115,8 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Return data sets whose sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The
-    result can replace `frames` in the functions above."""
+    """Return data sets with sessions of Reno and CUBIC whose windows grow per ACK (`BY_ACKS`). The functions above this
+    one accept the result as `frames`."""
     return {"sessions": frames["by_acks"]}
 
 
@@ -148,7 +148,7 @@ def kbps(value: Middle) -> str:
 
 
 def over_snr(values: list[Middle], scale: float = 1.0, digits: int = 0) -> str:
-    """Return a text with the medians of a curve. They are in ascending order of SNR."""
+    """Return a text with the medians of a curve, in ascending order of SNR."""
     return ", ".join(f"{value.median * scale:.{digits}f}" if value.known else "unknown" for value in values)
 
 
@@ -206,8 +206,7 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
-    """Return a text about how long ACKs waited. It covers the sessions with delayed ACKs and resequencing at all
-    SNRs."""
+    """Return a text about how long ACKs waited in the sessions with delayed ACKs and resequencing, at all SNRs."""
     own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6

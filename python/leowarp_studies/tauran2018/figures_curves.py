@@ -29,8 +29,8 @@ STYLES: dict[str, dict[str, Any]] = {
 class Row:
     """A row of panels.
 
-    column: The column of the sessions to show.
-    scale: The factor for the values.
+    column: The column of the data set `sessions` that the row shows.
+    scale: The factor by which the values are multiplied.
     label: The label of the axis, with the unit.
     """
 

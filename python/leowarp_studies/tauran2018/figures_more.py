@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws figure 6. Other figures show packets lost after HARQ, waiting times of ACKs, other TCPs, and the effect of the
-assumptions."""
+"""Draws figure 6 of the study. Further figures show packets lost after HARQ, waiting times of ACKs, other TCPs, and the
+effect of the assumptions."""
 
 from __future__ import annotations
 
@@ -160,8 +160,8 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the goodput of each TCP profile with and without delayed ACKs. The figure has one SNR, which every
-    reproduction includes."""
+    """Draw the goodput of each TCP profile with and without delayed ACKs. The figure shows a single SNR. Every
+    reproduction includes this SNR."""
     rows: pd.DataFrame = frames["profiles"]
     snr_db = 10.0
     here = rows[rows["snr_db"] == snr_db]
@@ -202,8 +202,8 @@ def _all_tcps() -> list[tuple[str, str]]:
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw how the goodput changes if one assumption at a time is changed. Draw the same for the effect of delayed ACKs
-    on goodput."""
+    """Draw how the goodput changes if one assumption at a time is changed. Also draw how the effect of delayed ACKs on
+    goodput changes."""
     rows: pd.DataFrame = frames["assumptions"]
     settings = [(BASE, "as in all other figures")] + [
         (setting(each, value), f"{each.label}: {value}") for each in ASSUMPTIONS for value in each.others

@@ -32,7 +32,8 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""The names of the samples. The first is the study's own sessions. The two others differ from it in one setting."""
+"""The names of the samples. `LINUX` has the study's own sessions. `NO_FLOOR` and `CHARGED` each differ from these
+sessions in one setting."""
 
 TABLE = "curves.csv"
 """The file beside the page with all points of the figures, for programs."""
@@ -133,11 +134,11 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return further samples. In each of them, one setting of the sessions differs from the study's own sessions. Each
-    sample has data sets only for claims whose runs are in the sample.
+    """Return further samples, whose sessions differ in one setting from the study's own sessions. A sample has data
+    sets only for the claims whose runs it contains.
 
-    The sample without the minimum of the RTO serves claim 4.11 only. In another sample, link retransmissions use
-    capacity. This sample serves all claims that need only sessions.
+    In the sample `NO_FLOOR`, the RTO has no minimum. Only claim 4.11 uses this sample. In the sample `CHARGED`, link
+    retransmissions use capacity. All claims that need only sessions use this sample.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:
@@ -150,7 +151,7 @@ def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
-    """Return the study's own sessions that have the same SNRs and seeds as a group, for a comparison."""
+    """For a comparison with a group, return the study's own sessions with the SNRs and seeds of this group."""
     if not len(sessions):
         return sessions
     snrs_db, seeds = {
@@ -161,7 +162,7 @@ def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Return the rows of runs whose directories are stored, each with its run."""
+    """For each run whose directory is stored, return its row and the run."""
     good = rows[rows["status"] == "ok"]
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 

@@ -44,10 +44,10 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     """Select and rename the columns of the study engine's rows, without failed runs.
 
     Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`. Three
-        further columns are ratios. `timeouts_ratio` is timeouts per sent packet. `lost_ratio` is the share of packets
-        lost among the packets that the link transmitted. `late_ratio` is the share of sent packets that others
-        overtook. `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares, or nan if nothing was
-        retransmitted or lost.
+        further columns are ratios. `timeouts_ratio` is timeouts per sent packet. `lost_ratio` is the number of packets
+        that the link lost, divided by the number that it transmitted. `late_ratio` is the share of sent packets that
+        later packets overtook. `spurious_of_retransmitted_ratio` is a share, or nan if nothing was retransmitted.
+        `link_of_lost_ratio` is a share, or nan if nothing was lost.
 
     Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """

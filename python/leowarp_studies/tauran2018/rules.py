@@ -20,7 +20,7 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 
 @dataclass(frozen=True)
 class Rules:
-    """The facts about the runs that the text below each figure states.
+    """Facts about the runs, for the text below each figure.
 
     kernel: The name and version of the guest's kernel, or "not recorded".
     seeds: The number of seeds of the study's own sessions.

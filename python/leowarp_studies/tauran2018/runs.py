@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of the study. They are the study's own sessions, sessions with other TCPs, runs that only show window
-growth, and sessions with one changed assumption.
+"""The runs of the study: its own sessions, sessions with other TCPs, sessions with one changed assumption, and runs
+that only show window growth.
 
 Each group is a separate study file (a scenario, parameters and seeds).
 """
@@ -28,8 +28,9 @@ DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
-"""Linux's algorithms with one change. Their window grows with each ACK, as in ns-2's Reno, and not with each
-acknowledged segment. The changed algorithms are kernel modules, which come with leowarp as examples."""
+"""Linux's algorithms with one change: the window grows with each ACK instead of with each acknowledged segment. ns-2's
+Reno also grows its window with each ACK. The changed algorithms are kernel modules, which come with leowarp as
+examples."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -53,8 +54,8 @@ PROFILE_TEXT = {
 }
 
 RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
-"""The sysctl for the minimum of the RTT variation term. The minimum is the clock's granularity (RFC 6298, 2.3) instead
-of Linux's 200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
+"""The sysctl that sets the minimum of the variation term in the RTO. This minimum is the clock's granularity (RFC 6298,
+2.3) instead of Linux's 200 ms. With this sysctl, the RTO is SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
 """The queue of the group `growth`, which is long enough never to overflow."""
@@ -68,8 +69,8 @@ class Assumption:
 
     name, label: The name in runs, and the label in figures.
     key: The dotted scenario key.
-    default: The value in all other runs.
-    others: Further values, each of which is tested on its own.
+    default: The value in all runs that do not test this assumption.
+    others: Further values, which are tested one at a time.
     why: The reason for the default. design/lms-harq.md has more.
     """
 
@@ -120,8 +121,7 @@ ASSUMPTIONS = (
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""The assumptions, which are changed one at a time. `others` contains the values that an assumption has instead of its
-default."""
+"""The assumptions. Runs change one assumption at a time, from its default to a value in `others`."""
 
 BASE = "base"
 """The name of the setting in which all assumptions have their defaults."""
@@ -199,8 +199,8 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
 
 
 def _profiles() -> Part:
-    """Return a group of sessions with other TCPs. It has fewer SNRs and seeds than the main group. Profile and setting
-    of delayed ACKs vary together, because not all combinations are useful.
+    """Return a group of sessions with other TCPs. The group has fewer SNRs and seeds than the main group. The TCP
+    profile and the delayed-ACK setting vary together, because not all combinations are useful.
     """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
@@ -243,7 +243,7 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Return a group of sessions with resequencing in which the RTO does not have Linux's minimum. They show whether
+    """Return a group of sessions with resequencing, but without Linux's minimum of the RTO. The sessions show whether
     the RTO follows the variation of the RTT if no minimum limits the RTO."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
@@ -276,7 +276,7 @@ def _content(
 ) -> dict[str, Any]:
     """Return the content of a study file with all combinations of algorithm, resequencing (on and off), SNR and seed.
 
-    Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest.
+    An algorithm whose window grows per ACK is a kernel module, which is compiled for the guest.
     """
     # The kernel modules are examples that are shipped with leowarp. leowarp compiles a module when a run needs it.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]

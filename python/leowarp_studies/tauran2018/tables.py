@@ -51,8 +51,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """Return the table of all sessions that use the TCP of the study. The values cover all SNRs. The table has one row
-    per combination of congestion control, resequencing and delayed-ACK setting."""
+    """Return the table of all sessions that use the TCP of the study. Each value is for the sessions at all SNRs
+    together. The table has one row per combination of congestion control, resequencing and delayed-ACK setting."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:
@@ -95,8 +95,8 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """Return an HTML table with the effect of delayed ACKs. It compares windows that grow per acknowledged segment with
-    windows that grow per ACK."""
+    """Return an HTML table with the effect of delayed ACKs. The table compares windows that grow per acknowledged
+    segment with windows that grow per ACK."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads from a session's trace the window, the timers, and the waiting times of ACKs."""
+"""The window, the timers, and the waiting times of ACKs, read from a session's trace."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from leowarp.metrics.per_flow.acknowledgements import ack_waits
 from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 
 RTO_MIN_US = 200_000
-"""Linux's TCP_RTO_MIN in microseconds. The RTO is SRTT plus four times the RTT's variation, but at least SRTT plus this
-value (tcp_rtt_estimator)."""
+"""Linux's TCP_RTO_MIN in microseconds. The RTO is SRTT plus the larger of two values: four times the RTT's variation,
+and TCP_RTO_MIN (tcp_rtt_estimator)."""
 
 FLOOR_SLACK_US = 5_000
 """The tolerance in microseconds when an RTO is compared with its minimum. SRTT and RTO are rounded to ticks of the
 kernel's clock."""
 
 PAIR = 2
-"""The number of segments in a pair, which one delayed ACK acknowledges."""
+"""The number of segments in a pair. One delayed ACK acknowledges one pair."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Trace:
         (the kernel's number).
     goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). The goodput of bytes received in order, in each
         second.
-    waits: `segments_pkts, wait_ns, acks_pkts`. `acks_pkts` counts the ACKs that acknowledge this number of segments
-        after this waiting time of the first segment.
+    waits: `segments_pkts, wait_ns, acks_pkts`. `acks_pkts` is the number of ACKs for `segments_pkts` segments, of which
+        the first waited for `wait_ns`.
     """
 
     seed: int
@@ -56,7 +56,7 @@ class Trace:
 
     @property
     def floor_ratio(self) -> float:
-        """Return in which share of the samples the RTO is as small as Linux allows (SRTT plus 200 ms)."""
+        """Return the share of the samples in which the RTO is at Linux's minimum (SRTT plus 200 ms)."""
         # Before the first round trip is measured, SRTT is 0 and the RTO is 1 s (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
         # The minimum of the RTO is 1 s in RFC 6298, 2.4, but SRTT plus 200 ms in Linux (tcp_rtt_estimator,
@@ -81,8 +81,8 @@ class Trace:
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the waiting times, in ms, of ACKs that answer two segments, in ascending order. Also return the number
-        of ACKs with each waiting time."""
+        """Return the waiting times, in ms, of ACKs that answer two segments, in ascending order. For each waiting time,
+        also return the number of ACKs."""
         # The metrics have one row for all ACKs with the same waiting time. The result therefore contains the number of
         # ACKs of each row.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
@@ -95,8 +95,8 @@ class Trace:
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Return the share of pairs that waited for a whole number of HARQ rounds. Pairs that waited less than half a
-        round, or `longest_ms` or more, are left out.
+        """Return the share of pairs that waited for a whole number of HARQ rounds. Only pairs that waited at least half
+        a round, but less than `longest_ms`, are used.
 
         round_ms: The time from one HARQ transmission to the next.
         within_ms: A waiting time may differ from a whole number of rounds by at most this time.

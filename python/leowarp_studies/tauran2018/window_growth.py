@@ -34,8 +34,8 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Return a text that says when windows reached the sizes in `GROWN_PKTS`. These windows grow with each ACK. The
-    runs use modified Linux algorithms. The text is empty without runs."""
+    """Return a text that says when windows reached the sizes in `GROWN_PKTS`, if windows grow with each ACK. The runs
+    use modified Linux algorithms. The text is empty without runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""
@@ -72,8 +72,8 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """Return a text that says how long the receiver's window limited the sender. Only the time counts before the
-    sender's window reaches the larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
+    """Return a text that says how long the receiver's window limited the sender. Only the time until the sender's
+    window reaches the larger size of `GROWN_PKTS` is used. The text is empty if the time is too short to matter.
 
     The kernel counts this time (`tcpi_rwnd_limited`). While the receiver limits the window, the window does not show
     the effect of delayed ACKs.

@@ -19,12 +19,11 @@ TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 LATE_RATIO = (1 / 6, 2 / 6)
 """The share of late packets in each sequence. The study states them as 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""The share of packets in each sequence that take part in reordering. These are the packets 3, 4 and 5. The study gives
-50 %."""
+"""The share of packets in each sequence that take part in reordering, namely packets 3, 4 and 5. The study gives 50
+%."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
-"""The E_r in nats as the study's text about figure 8 gives it, keyed by jitter in ms (normal distribution,
-"approximately")."""
+"""The approximate E_r in nats for normal jitter, from the study's text about figure 8. The keys are jitters in ms."""
 
 
 # Implements claim 2.9 of torres2020 (section II).
@@ -76,12 +75,12 @@ def sums_of_density(frames: Frames) -> Outcome:
 
 # Implements claim 2.10 of torres2020 (section II).
 def percentages_mislead(frames: Frames) -> Outcome:
-    """Compute the percentage of packets out of order in the study's two sequences. Two definitions are compared, and MD
-    and E_r are computed too.
+    """Compute the percentage of packets out of order in the study's two sequences, by three definitions. MD and E_r are
+    computed too.
 
     A packet is "late" if it arrives after a packet that was sent later (RFC 4737). A packet is "involved" if it
-    overtook another packet, or was overtaken by one. A third definition uses the study's own displacement (equation 1).
-    Packet 4 of the second sequence is not displaced by this definition.
+    overtook a packet, or was overtaken by a packet. By the study's own equation 1, a packet is "displaced" if its
+    displacement is not 0. Packet 4 of the second sequence is not displaced.
 
     Returns: Numbers, each with one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
         `mean_displacement_pkts`, `entropy_nats`.
@@ -139,7 +138,7 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
 
 
 def _involved_ratio(sequence: Sequence[int]) -> float:
-    """Return the share of the packets that overtook another packet or were overtaken by one.
+    """Return the share of the packets that overtook a packet, or were overtaken by a packet.
 
     >>> _involved_ratio((1, 3, 2, 4))
     0.5

@@ -15,7 +15,7 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
 
 STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
-"""The MD in packets in the study's figure 4 at 1 ms. The study's text calls the values "approximate"."""
+"""The MD in packets at a jitter of 1 ms, from the study's figure 4. The study's text calls the values "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
 """The distributions sorted by MD in figure 4, with the largest MD first."""
@@ -25,7 +25,7 @@ ENTROPY_ORDER = ("normal", "uniform", "exponential")
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""The reorder density (RD) of this example (table 2), as a dict from displacement to share of packets."""
+"""The reorder density (RD) of `EXAMPLE` (table 2), as a dict from displacement to share of packets."""
 
 STRAIGHT_MS = (0.6, 4.0)
 """The range of jitter in ms in which the closed form should be accurate to 3 % (design/exponential-jitter.md)."""
@@ -67,10 +67,10 @@ def shape_mirrors(frames: Frames) -> Outcome:
     by the packet rate, so that they are delays.
 
     Between distributions of equal variance, the distance is 0.057 (uniform and normal), 0.21 (uniform and exponential)
-    or 0.16 (normal and exponential). The distance to the configured distribution must be below a threshold. It must
-    also be smaller than the distances to the other two distributions.
+    or 0.16 (normal and exponential). The distance to the configured distribution must be below a threshold, and below
+    the distances to the other two distributions.
 
-    Returns: Numbers: `distance`, from 0 to 1. It is a dict from measured distribution to a dict over the compared
+    Returns: Numbers: `distance`, from 0 to 1. For each measured distribution, it has a dict over the compared
         distributions.
     """
     shapes = frames["shapes"]
@@ -107,8 +107,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
-    """Test the MD over jitter for each distribution. It uses the MD at 1 ms, the distance of the MD from a straight
-    line through 0, and the order of the distributions.
+    """Test the MD over jitter for each distribution. The test uses the MD at 1 ms, and the deviation of the MD from a
+    straight line through 0. The order of the distributions is also tested.
 
     Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). The deviations at all
     jitters are reported, but do not affect the verdict.
@@ -148,11 +148,12 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """Test two statements about E_r. For each distribution, it is linear in the logarithm of jitter. The distributions
-    have the order that the study gives.
+    """Test two statements about E_r. First, E_r is linear in the logarithm of jitter for each distribution. Second, the
+    distributions are in the study's order if they are sorted by E_r.
 
     If all delays are multiplied by c, the entropy of their continuous distribution grows by ln(c). If the jitter is at
-    most the time between two packets, displacements are small whole numbers. The entropy then grows differently.
+    most the time between two packets, displacements are small whole numbers. The entropy of small whole numbers grows
+    in a different way.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
@@ -193,14 +194,14 @@ def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
-    """Return the largest relative deviation of MD from a straight line through 0 that rises by `per_ms` packets per ms
-    of jitter."""
+    """Compare MD with a straight line through 0 that rises by `per_ms` packets per ms of jitter. Return the largest
+    relative deviation."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Return a text that explains why claim 2.3 does not fully hold. It names a possible origin of the study's value at
-    1 ms, and the largest jitter at which the order is violated."""
+    """Return a text that explains why claim 2.3 does not fully hold. The text names a possible origin of the study's
+    value at 1 ms, and the largest jitter at which the order is violated."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)
@@ -234,7 +235,7 @@ def _simulated_entropy(jitter_ms: float) -> str:
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
-    """Return a text that gives an order, and the jitter at and above which it holds."""
+    """Return a text with an order, and with the jitter from which on this order holds."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 

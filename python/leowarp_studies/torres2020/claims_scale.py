@@ -28,13 +28,13 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 AXES = {"entropy_nats": "E_r", "mean_displacement_pkts": "MD", "jitter_ms": "jitter"}
-"""The columns of a curve that can be its horizontal axis."""
+"""The columns that can be the horizontal axis of a curve, and their names."""
 METRICS = ("mean_displacement_pkts", "entropy_nats")
 
 CLEAR = 0.25
-"""A distance counts as "clearly" if it is at least this share of the axis."""
+"""A distance is "clear" if it is at least this share of the axis."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
-"""The two jitters, in ms, that the paper names. They are 0.75 % and 10 % of its largest jitter."""
+"""The two jitters, in ms, that the paper names: 0.75 % and 10 % of the paper's largest jitter."""
 
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
@@ -53,9 +53,10 @@ def metrics_compare(frames: Frames) -> Outcome:
 def entropy_follows_displacements(frames: Frames) -> Outcome:
     """At one jitter, test whether the distributions have the same order by packet displacement as by E_r.
 
-    Displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
-    distribution. The test uses two values: the displacement that 1 % of the packets exceed, and the largest
-    displacement. The mean displacement is only listed, because the distributions have another order by it (claim 2.3).
+    Displacements and E_r are computed from the same probes. In the claim, "larger packet displacements" is taken to
+    mean the tail of the distribution. The test uses two values: the displacement that 1 % of the packets exceed, and
+    the largest displacement. The mean displacement is listed, but not tested, because it gives a different order of the
+    distributions (claim 2.3).
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -94,8 +95,8 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 
 # Implements claim 2.15 of torres2020 (section IV).
 def entropy_early(frames: Frames) -> Outcome:
-    """For each distribution, divide E_r and MD at a small jitter by their values at the largest jitter, and test these
-    shares.
+    """For each distribution, divide E_r by its value at the largest jitter, and do the same with MD. Test these shares
+    at two smaller jitters.
 
     Returns: The numbers `entropy_ratio` and `displacement_ratio`, for each jitter and distribution.
     """
@@ -130,11 +131,11 @@ def entropy_early(frames: Frames) -> Outcome:
 
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Return, for each axis, where on the axis each algorithm falls below 50 %. The positions are shares of the axis.
-    Also return the largest distance between two of these points.
+    """For each axis, return the position at which each algorithm falls below 50 %, as a share of the axis. Also return
+    the largest distance between two algorithms.
 
-    A share is a fraction of the largest measured value on its axis. The point of an algorithm is the first one on its
-    curve that is below 50 %. Their points can be compared, because all algorithms are measured at the same jitters.
+    A share is a fraction of the largest measured value on its axis. An algorithm's position is the first point of its
+    curve that is below 50 %. The positions can be compared, because all algorithms are measured at the same jitters.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -172,8 +173,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test whether each curve that collapses rises again. Also measure over which share of each axis the curve falls
-    from 90 % to 50 %.
+    """Test whether each curve that collapses rises again. Also measure the width of the fall from 90 % to 50 %, as a
+    share of each axis.
 
     For BIC, the curves of all distributions are tested. For the other algorithms, only the curve of the normal
     distribution is tested. A rise of less than 5 % of the undisturbed throughput is ignored.
@@ -213,8 +214,8 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """Return how far a curve rises at most above its lowest earlier value, in the order of the metric. The unit is the
-    undisturbed throughput."""
+    """Return the largest rise of a curve above its lowest earlier value, as a share of the undisturbed throughput.
+    Points are in the order of the metric."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))
 

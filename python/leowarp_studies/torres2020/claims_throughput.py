@@ -16,12 +16,13 @@ from leowarp_studies.torres2020.runs import PROFILES
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 WELL, COLLAPSED = 0.9, 0.5
-"""The shares of the throughput without jitter: "above 90 %" in the study, and one half as the limit of a collapse."""
+"""Two shares of the throughput without jitter. The study says "above 90 %". Below one half, throughput counts as
+collapsed."""
 
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 """The algorithms in the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
-"""Each algorithm keeps its throughput up to this E_r, in nats. The values are from the study's text about figure 8."""
+"""The E_r in nats up to which each algorithm keeps its throughput, from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
 """The study compares the distributions of jitter at this E_r (reordering entropy), in nats."""
 
@@ -47,7 +48,7 @@ def four_algorithms(frames: Frames) -> Outcome:
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """Test whether the throughput differs between the distributions at equal MD, and at equal E_r (see `_apart`)."""
+    """At equal MD and at equal E_r, test whether the throughput differs between the distributions (see `_apart`)."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
@@ -55,12 +56,12 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """The curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""A function that tests curves. It returns the parts of a verdict, a text, and numbers."""
+"""A function that tests curves, and returns the parts of a verdict, a text, and numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
-    """Return the outcome of a test for one TCP. The sample names the TCP in `profile`. Without `profile`, it is the
-    default TCP of Linux 6.12.
+    """Return the outcome of a test for one TCP, which is named in the sample's `profile`. Without `profile`, the TCP is
+    the default TCP of Linux 6.12.
 
     If the verdict on the first sample is not "holds", the text `cause` also gives the test's result for every other
     TCP.
@@ -81,7 +82,7 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """Return the result of `holds_if`, or "cannot be told" if the test had no data and no parts."""
+    """Return the result of `holds_if`, or "cannot be told" if there are no parts, because the test had no data."""
     return holds_if(parts) if parts else "cannot be told"
 
 
@@ -90,7 +91,8 @@ def _lines(
 ) -> Lines:
     """Return one curve per distribution and algorithm, from the transfers with one TCP.
 
-    Algorithms other than bic have a curve for the normal distribution only, because the study shows no others.
+    Except for bic, each algorithm has only the curve of the normal distribution, because the study shows no further
+    curves.
     """
     return {
         (distribution, algorithm): ev.curve(transfers, probes, distribution, algorithm, profile)
@@ -101,8 +103,8 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test whether each curve falls below half of the undisturbed throughput. The MD at this point is also tested, and
-    so is the range of jitter in which the curve falls.
+    """Test whether each curve falls below half of the undisturbed throughput. Also test the MD at this point, and the
+    range of jitter over which the curve falls.
 
     A curve collapses at its first point below half of the undisturbed throughput. The range of jitter begins at the
     last point with at least 90 % of the undisturbed throughput. It ends where the curve collapses.
@@ -134,10 +136,9 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """Find the E_r and the MD at which each curve collapses, and test them. Also test the throughput at an E_r of 3.8,
-    for which the study gives two numbers.
+    for which the study gives two limits.
 
-    The two axes have no common scale. Each point is therefore given as a share of the largest measured value on its
-    axis.
+    E_r and MD have no common scale. Each point is therefore given as a share of the largest measured value on its axis.
     """
     place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
     at_same, texts = {}, []
@@ -164,8 +165,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Test the study's E_r of the collapse for each algorithm. It must lie between the last point with at least 90 % of
-    the throughput and the first point below 90 %.
+    """For each algorithm, test the E_r up to which it keeps its throughput in the study. This E_r must lie between the
+    last point with at least 90 % of the throughput and the first point below 90 %.
 
     Because leowarp simulates only some jitters, throughput collapses somewhere between the two points. The study's
     value may lie up to 0.3 outside of these two points.
@@ -194,8 +195,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
 
 
 def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Compare the curves at equal MD, and at equal E_r. Their largest difference in throughput is tested against the
-    spread over seeds."""
+    """Compare the curves at equal MD, and at equal E_r. The largest difference in throughput must be at least as large
+    as the spread over seeds."""
     by_name = {name: line for (name, _), line in lines.items()}
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
@@ -231,8 +232,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """Return a text that explains the cause. It contains the test's result for each other TCP, and the reactions of the
-    sender in one transfer with each TCP."""
+    """Return a text that explains the cause. The text gives the test's result for each TCP except the first. It also
+    gives the sender's reactions in one transfer with each TCP."""
     # Every other TCP differs from the first TCP in one mechanism. The comparison with the first TCP therefore tests the
     # cause.
     mechanisms: pd.DataFrame = frames["mechanisms"]

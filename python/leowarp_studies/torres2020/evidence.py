@@ -19,8 +19,8 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 Frames = Mapping[str, Any]
 """The data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
 
-If both exist, `path` and `probes` have the same content. Claims about TCP use `path`, because samples of other TCPs
-have no `probes`. Such samples do not test claims about the path."""
+If both exist, `path` and `probes` have the same content. Samples of other TCPs have no `probes`, and do not test claims
+about the path. Claims about TCP therefore use `path`."""
 
 
 def curve(
@@ -29,8 +29,8 @@ def curve(
     """Return one curve of figures 6 to 8, with one row per jitter.
 
     Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is `mean_bps`, divided by the
-    mean without jitter. For `q1_ratio, median_ratio, q3_ratio`, the divisor is the same. `mean_displacement_pkts,
-    entropy_nats` are the values of the probe with the row's jitter.
+    mean without jitter. `q1_ratio, median_ratio, q3_ratio` have this divisor too. `mean_displacement_pkts,
+    entropy_nats` are from the probe with the row's jitter.
 
     transfers, probes: The tables from `results.transfers` and `results.probes`.
     distribution, congestion_control, profile: The values by which the curve's transfers are selected.
@@ -85,7 +85,8 @@ def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """Return the last point before the curve first falls below `ratio`. If it never does, return its last point.
+    """Return the last point before the curve first falls below `ratio`. If the curve never falls below `ratio`, return
+    its last point.
 
     The curve may rise again later, but its useful range ends at the first fall.
     """
@@ -98,7 +99,7 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
     points are interpolated linearly. The shares are nan outside the curve.
 
     line: A result of `curve`.
-    column: `mean_displacement_pkts` or `entropy_nats`. Both grow with the jitter.
+    column: `mean_displacement_pkts` or `entropy_nats`, which both grow with the jitter.
     values: array of shape (n,)
     Returns: float64 array of shape (n,)
     """
@@ -115,8 +116,8 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """Find the value of `column` at which the ratios of the curves differ most. Return the difference, and this value.
-    Only the range of values that all curves cover counts.
+    """Return the largest difference between the ratios of the curves, and the value of `column` at which it occurs.
+    Only values that all curves cover are compared.
 
     lines: A dict from name to curve.
     column: The curves are compared at equal values of this column.
@@ -144,8 +145,8 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
-    """Return the smallest jitter at and above which the columns are always in strict order. None means that the order
-    is violated at the largest jitter.
+    """Return the smallest jitter from which on the columns are always in strict order. None means that they are not in
+    this order at the largest jitter.
 
     table: A table that `pivot` returned.
     order: The names of the columns, the largest first.
@@ -182,7 +183,7 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
     """Return the median of a column over all seeds, for normal jitter. The result is nan if the runs lack the column.
 
-    mechanisms: The table from `results.transfers`. It must contain the runs with several TCPs.
+    mechanisms: The table from `results.transfers`, with the runs of several TCPs.
     column: A name in `results.MORE_COLUMNS`.
     """
     mine = mechanisms[

@@ -189,8 +189,8 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Draw the throughput of BIC with the three distributions, in one panel per TCP. Figure 7 of the study shows this
-    for a single TCP."""
+    """Draw the throughput of BIC with the three distributions, in one panel per TCP. Figure 7 of the study shows these
+    curves for a single TCP."""
     profiles = ev.profiles_of(frames["mechanisms"])
     figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reproduction of the study. The study engine makes the groups of runs. Claims and figures use the data sets of
-these groups."""
+"""The reproduction of the study. The study engine makes groups of runs. Claims and figures use the results of these
+groups as data sets."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""The name of the first sample, which has the study's own transfers. Each other sample has the transfers with one TCP
-of `runs.PROFILES`, and the name of this TCP."""
+"""The name of the first sample, which has the study's own transfers. Each further sample has the transfers with one TCP
+of `runs.PROFILES`, and is named after this TCP."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
-"""The groups of runs whose rows form one data set of all TCPs."""
+"""The rows of these groups of runs form one data set, which covers all TCPs."""
 
 CLAIM_PARTS = {
     "transfers": ("transfers",),
@@ -215,8 +215,8 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""The columns of the table of mechanisms. Each heading has a column of the data set, and a factor for the column's
-values."""
+"""The columns of the table of mechanisms. For each heading, the dict has the column of the data set, and a factor for
+its values."""
 
 
 def _data_section() -> str:

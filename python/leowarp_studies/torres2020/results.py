@@ -22,8 +22,8 @@ TRANSFER_COLUMNS = (
 If a transfer was not complete at the end of its run (`finished` is false), the duration is the run's duration."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""The scope and the kind of the selected rows in the table `densities`, as numbers (design/interfaces.md, section
-10)."""
+"""In the table `densities`, only rows with this scope and this kind are used. Both are numbers (design/interfaces.md,
+section 10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -45,7 +45,7 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""The columns about reactions of the sender's loss detection, and about reordering of the transfer's own packets. Runs
+"""These columns show how the sender's loss detection reacted, and how the transfer's own packets were reordered. Runs
 without stored packets lack these columns."""
 
 
@@ -173,7 +173,7 @@ def _delays_ns(tables: Tables) -> np.ndarray:
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:
-    """Return the name (in `runs.PROFILES`) of the TCP of each row, from the run's scenario keys."""
+    """Return the TCP of each row, as a name in `runs.PROFILES`. The TCP is found from the run's scenario keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
     detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))

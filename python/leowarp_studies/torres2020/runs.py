@@ -15,7 +15,7 @@ from leowarp.study.parts import Part
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 SCENARIO = "jittered-transfer.toml"
-"""The two example scenarios. The first has a transfer, the second sends ICMP echo requests."""
+"""The two example scenarios. `SCENARIO` has a transfer, and `PROBE_SCENARIO` sends ICMP echo requests."""
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
@@ -35,8 +35,8 @@ QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""The jitters in us that the study's text names. They are both ends of the range, the jitters at which westwood and the
-other algorithms collapse (figure 8), and the jitters of figures 2, 3 and 4."""
+"""The jitters in us that the study's text names. The text names the smallest and the largest jitter, and the jitters of
+figures 2, 3 and 4. It also names the jitters at which westwood and the other algorithms collapse (figure 8)."""
 
 JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
@@ -48,8 +48,8 @@ JITTERS_US = (
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
 """The 62 jitters from 0 to 10 ms. The study gives the number of jitters and six values, and leowarp chose the other
-values. They are closer together near the study's collapses. They are also closer at small values, where E_r, a
-logarithm, changes fast."""
+values. The jitters are closer together where throughput collapses in the study. They are also closer together at small
+jitters, where E_r changes fast, because it is a logarithm."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
@@ -60,21 +60,21 @@ QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The jitters in us for RACK of earlier years. They include the jitters of the other TCPs, and more around RACK's first
-window of 1 ms."""
+"""The jitters in us for RACK of earlier years. The jitters of the other TCPs are included. Further jitters are around
+RACK's first window of 1 ms."""
 
 SHAPE_US = 1247.5
 """The jitter of figures 2 and 3, in us."""
 BEYOND_US = 10_000
-"""The jitter in us at which two of the three distributions displace packets by more than the threshold of 200
+"""A jitter in us. With this jitter, two of the three distributions displace packets by more than the threshold of 200
 packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
 """The rates of the path. If the rate is `UNSHAPED`, only netem delays packets."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
-"""The names of TCPs. Each distinguishes loss from reordering in its own way (see `PROFILE_TEXT`). The study's own
-transfers use the TCP `linux`."""
+"""The names of TCPs, each of which distinguishes loss from reordering in a different way (see `PROFILE_TEXT`). The
+study's own transfers use the TCP `linux`."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
 """The TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""
 

@@ -2,13 +2,13 @@
 """A simulation of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
 Packet k leaves at k / R and has an independent delay. A packet arrives at its sending time plus its delay, and may
-overtake others. The metrics are computed exactly as in the steps of RFC 5236, which is slow. For some jitters, mean
-displacement has no closed form, so the simulation is the reference. Below about 0.6 ms of jitter, displacements are
-only a few whole packets. Above about 4 ms, the largest displacements exceed the threshold.
+overtake others. The metrics are computed by the exact steps of RFC 5236, so the simulation is slow. For some jitters,
+mean displacement has no closed form, so the simulation is the reference. Below about 0.6 ms of jitter, displacements
+are only a few whole packets. Above about 4 ms, the largest displacements exceed the threshold.
 
-The closed form is MD = R E|x|, where R is the packet rate, and x is a packet's delay minus the mean delay. A packet
-with this delay is overtaken by R x more packets than it overtakes. E|x| is sqrt(3)/2 times sigma for the uniform
-distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
+The closed form is MD = R E|x|. R is the packet rate, and x is a packet's delay minus the mean delay. R x is the number
+of packets that overtake this packet, minus the number of packets that it overtakes. E|x| is sqrt(3)/2 times sigma for
+the uniform distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
 """
 
 from __future__ import annotations
@@ -186,9 +186,9 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     """Return the displacements of the packets that do not count as lost. To assign a receive index, the function looks
     ahead by up to `threshold_pkts` arrivals.
 
-    The rule is that of RFC 5236, 7.1, with one exception. If a packet is late beyond the threshold, the index advances,
-    because the packet's number has already been used as an index. By the RFC's text, it does not advance the index, and
-    the index would be too small for all later packets.
+    The function follows RFC 5236, 7.1, with one exception. If a packet is late beyond the threshold, the index
+    advances, because the packet's number has already been used as an index. By the RFC's text, such a packet does not
+    advance the index. The index would then be too small for all later packets.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))

@@ -18,9 +18,9 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
-    """Compare unmodified BBR with a BBR that only delays rate increases across reconfigurations. Runs with the same
-    seed are compared. Goodput, retransmissions and the 99th percentile of the RTT are compared. The results of the
-    complete `bbr_handover` are listed, but do not decide the verdict.
+    """Compare unmodified BBR with a modified BBR, in runs with the same seed. The only modification delays rate
+    increases across reconfigurations. Goodput, retransmissions and the 99th percentile of the RTT are compared. The
+    results of the complete `bbr_handover` are listed, but do not decide the verdict.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
@@ -72,16 +72,16 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
 """The queue disciplines over which CUBIC is run with marks as in RFC 3168."""
 MARKS_ONLY = "cubic_handover-marks"
-"""The name of the CUBIC variant that reacts to marks and timeouts. It ignores losses that fast recovery can repair."""
+"""The name of the CUBIC variant that reacts to marks and timeouts, but ignores losses that fast recovery can repair."""
 
 
 # Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """Compare three senders: a CUBIC over fq_codel that reacts to marks but not to losses, plain CUBIC, and BBR.
 
-    Two other combinations are only listed. One combination is DCTCP over a queue that marks above 5 ms. The other is
-    CUBIC over five queues, with the reaction to marks of RFC 3168. The senders of both combinations reduce the window
-    at losses and at marks.
+    Two further combinations are listed, but do not affect the verdict. The first is DCTCP over a queue that marks
+    packets above 5 ms of delay. The second is CUBIC with the reaction to marks of RFC 3168, over five queues. Both
+    DCTCP and CUBIC reduce the window at losses and at marks.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (goodput with RFC 3168 divided by goodput
@@ -128,8 +128,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """Measure which share of the goodput one CUBIC flow gets beside a flow of BBR, of another CUBIC, and of Reno. The
-    shares beside another CUBIC and beside Reno show what is fair.
+    """Measure which share of the goodput a CUBIC flow gets. The flow beside it uses BBR, CUBIC or Reno. The shares
+    beside CUBIC and beside Reno show what a fair share is.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """
@@ -160,8 +160,8 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """Compare three BBRs: a version 3 that defers across reconfigurations, version 1, and the unmodified version 3. The
-    deferring version runs alone, and beside a CUBIC flow.
+    """Compare three variants of BBR: version 1, version 3, and a version 3 that defers rate increases across
+    reconfigurations. The deferring variant runs alone, and beside a CUBIC flow.
 
     Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by its goodput beside
         version 1), `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
@@ -216,12 +216,13 @@ def cubic_is_fairer(frames: Frames) -> Outcome:
 
 # Implements claim 3.30 of huston2024 (comments).
 def ecn_beats_sqm(frames: Frames) -> Outcome:
-    """Compare two queues for CUBIC, paired by seed: one fq_codel marks packets (RFC 3168), the other drops them.
+    """Compare CUBIC over two fq_codel queues, in runs with the same seed. The first queue marks packets (RFC 3168), and
+    the second queue drops them.
 
-    The queue that drops represents smart queue management (SQM) for flows without ECN.
+    The second queue represents smart queue management (SQM) for flows without ECN.
 
-    Returns: Numbers: `ecn_alone_ratio` (of goodput), `rtt_p99_ratio`, `recoveries_difference`. All compare marking with
-        dropping.
+    Returns: Numbers: `ecn_alone_ratio` (of goodput), `rtt_p99_ratio`, `recoveries_difference`. Each number compares the
+        marking queue with the dropping queue.
     """
     marking, dropping = "cubic-ecn-fq_codel", "cubic-fq_codel"
     goodput, rtt = ev.gain(frames, marking, dropping), ev.gain(frames, marking, dropping, "rtt_p99_ns")
@@ -243,7 +244,7 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
 # Implements claim 3.21 of huston2024 (comments).
 def pacing_mitigates(frames: Frames) -> Outcome:
-    """Test how pacing by fq changes the goodput of CUBIC and Reno off-peak, and the packets that queues drop.
+    """Test how pacing by fq changes the goodput of CUBIC and Reno off-peak, and the number of packets that queues drop.
 
     Off-peak sessions are used because queues hardly drop packets at peak. There, isolated loss keeps the windows small.
 

@@ -90,8 +90,8 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 
 # Implements claim 3.24 of huston2024 (text).
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
-    """Divide the goodput at the largest isolated loss of the group `losses` by the goodput without loss. Both have the
-    same seed.
+    """Compare runs of the group `losses` with the same seed. Divide the goodput at the largest isolated loss by the
+    goodput without loss.
 
     Returns: Numbers: `<name>_kept_ratio`; and `loss_ratio`, the probability of loss in each direction.
     """
@@ -167,10 +167,10 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 def _drops_ratio(trace: Trace) -> list[float]:
     """Return, for each cut after a single lost packet, the goodput after the cut divided by the goodput before it. The
-    goodput before is that of the second that ends half a second before the cut. The goodput after is that of the second
-    that begins half a second after the cut.
+    earlier goodput is over one second, which ends half a second before the cut. The later goodput is also over one
+    second, which begins half a second after the cut.
 
-    Neither of the two seconds contains the bin of the cut.
+    The bin of the cut is in neither of these seconds.
     """
     singles = trace.cuts[trace.cuts["lost_pkts"] == 1]
     found = [

@@ -27,8 +27,8 @@ Frames = Mapping[str, Any]
 SLOT_S = 15
 """The time in s between two reconfigurations according to the study."""
 STUDY_STEP_MS = 6.7
-"""The mean difference in ms between an RTT and the next RTT of the same slot. The study's text about figure 5 states
-it."""
+"""The mean difference in ms between an RTT and the next RTT of the same slot. The value is from the study's text about
+figure 5."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
@@ -175,8 +175,8 @@ def successive_differences(frames: Frames) -> Outcome:
     """Return the mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
     The profile's jitter is a function of time instead of an independent random number per packet. Two successive RTTs
-    therefore differ more if there is more time between their probes. The first ping waits for each reply, so it sends
-    one probe per round trip. The other ping sends a probe every 10 ms.
+    therefore differ more if more time passes between their probes. With the first pattern, the ping waits for each
+    reply, and sends one probe per round trip. With the second pattern, the ping sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
@@ -236,11 +236,10 @@ def long_term_loss(frames: Frames) -> Outcome:
 
 # Implements claim 3.16 of huston2024 (comments).
 def single_losses(frames: Frames) -> Outcome:
-    """Count the pings that are lost at a reconfiguration, and measure the time without replies.
+    """Count the pings that are lost at a reconfiguration. Also measure for how long no replies arrive.
 
     The number of lost pings depends on the sending rate. As in the study, the tested pings wait for each reply. The
-    time without replies is measured with the frequent pings. The measured time is accurate to the time between two
-    pings.
+    frequent pings measure the time without replies, with an error of up to the interval between two pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -284,8 +283,8 @@ def capacity_range(frames: Frames) -> Outcome:
     """Compare the goodput of the capacity tests with figure 2: median, lowest and highest value in each direction.
 
     A test uses TCP, so its result is below the capacity of the link. The capacity of the link during each test is
-    therefore also listed. It shows whether the profile is wrong, or losses slowed the test. The lowest and the highest
-    value are single tests out of 1,464, so their tolerances are wider than those of the medians.
+    therefore also listed. This capacity shows whether the profile is wrong, or whether losses slowed the test. The
+    lowest and the highest value are single tests out of 1,464, so their tolerances are wider than those of the medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -323,8 +322,8 @@ def capacity_range(frames: Frames) -> Outcome:
 
 
 def _by_hour(rows: pd.DataFrame) -> str:
-    """Return a text with the share of tests that measured less than 80 % of the link's capacity. It also has the median
-    results for each hour of the day."""
+    """Return a text with the share of tests that measured less than 80 % of the link's capacity. The text also gives
+    the median results for each hour of the day."""
     # The medians are computed by hour, because the profile's capacity depends on the hour. Tests are four hours apart,
     # so there are six different hours.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6

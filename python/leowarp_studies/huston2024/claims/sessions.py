@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about sessions of Reno, CUBIC and BBR at peak and off-peak (3.7 to 3.11, 3.27), and about SACK.
 
-Each function takes the study's data sets and returns an `Outcome`. Its `numbers` are in bit/s or packets, or are
-ratios. Variants are compared on the same path, in pairs with the same seed (`evidence.gain`). The medians of two
-variants could come from different paths. On this path, a loss-based session is limited by isolated loss and not by
-handovers. Without isolated loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated
+Each function takes the study's data sets and returns an `Outcome`. The outcome's `numbers` are rates in bit/s, numbers
+of packets, or ratios. Variants are compared in pairs with the same seed and path (`evidence.gain`). If medians were
+compared, they could come from different paths. On this path, a loss-based session is limited by isolated loss and not
+by handovers. Without isolated loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated
 loss"). Each proposal of the study is also run without isolated loss (`CLEAN_PEAK`).
 """
 
@@ -90,8 +90,8 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Measure the mean goodput from 12 s on, which is after the first reconfiguration. Also divide the mean goodput by
-    the mean goodput at peak.
+    """Measure the mean goodput after the first reconfiguration, which is at 12 s. Also divide the mean goodput of the
+    session by the mean goodput at peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """
@@ -212,8 +212,8 @@ def sack_matters(frames: Frames) -> Outcome:
     """Return the share of their goodput that CUBIC, Reno and BBR keep if SACK is off. The share is measured at peak,
     off-peak and without isolated loss.
 
-    The verdict depends only on the share that CUBIC keeps at peak. NewReno repairs a single loss per window in one
-    round trip, just as SACK does. The benefit of SACK therefore depends on how many packets of a window are lost.
+    The verdict depends only on the share that CUBIC keeps at peak. If a window has a single loss, NewReno repairs it in
+    one round trip, just as SACK does. How much SACK helps therefore depends on the number of lost packets per window.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

@@ -20,13 +20,13 @@ _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capaci
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
 """The names of the conditions in which at most one property of the path varies."""
 MOVES_RATIO = 0.05
-"""The smallest relative change that counts as a change of BBR's estimate. It is half as large as a change that claim
-3.9 calls a revision."""
+"""The smallest relative change that counts as a change of BBR's estimate. It is half of the change that claim 3.9 calls
+a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
-    """Return a text that says how much BBR's estimate changes. One number is for runs in which only the capacity
-    varies, and one for runs in which only the base delay varies. The text is empty if either kind of runs is
+    """Return a text that says how much BBR's estimate changes in two kinds of runs. In the first kind, only the
+    capacity varies. In the second kind, only the base delay varies. The text is empty if runs of either kind are
     missing."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
@@ -40,8 +40,8 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """Compare BBR over several paths. Each of capacity, base delay and jitter varies on some paths, and is constant on
-    the others.
+    """Compare BBR over eight kinds of paths. Capacity, base delay and jitter each vary or are constant, in all
+    combinations.
 
     If BBR used only the minimum RTT, two predictions would follow. Jitter above the minimum has no effect, and a step
     of the minimum changes BBR's estimate. Both predictions are tested, because other explanations also predict that
@@ -84,7 +84,8 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
-    """Return how much of its path `one` uses, divided by how much of its path `other` uses, as a median over seeds."""
+    """For each seed, divide the share of the capacity that `one` uses by the share that `other` uses. Return the
+    median."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
@@ -96,11 +97,11 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     """Compare how much BBR's estimate changes, relative to its size, if only the jitter varies, only the base delay
     varies, or nothing varies.
 
-    Jitter does not change in steps at reconfigurations. For jitter, the larger of two median changes is used: the
-    change from slot to slot, and the change within slots.
+    Jitter does not change in steps at reconfigurations. For jitter, two median changes are computed: from slot to slot,
+    and within slots. The larger median is used.
 
-    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`. They are median changes as ratios, so 0.1
-        is 10 %.
+    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`. Each number is a median relative change,
+        so 0.1 is 10 %.
     """
     by_condition: dict[str, list[Trace]] = frames["conditions"]
     jitter, base, still = (
@@ -133,8 +134,8 @@ def others_make_the_peak(frames: Frames) -> Outcome:
     """Compare sessions of CUBIC and BBR with and without flows of other customers. All sessions have the isolated loss
     of off-peak hours.
 
-    The study does not state the number of customers, so several numbers are tested. The claim holds if there is a
-    number of customers with which CUBIC slows as much as the study observed, and BBR keeps its rate.
+    The study does not state the number of customers, so several numbers are tested. The claim holds if, with one of
+    these numbers, CUBIC slows as much as in the study and BBR keeps its rate.
 
     Returns: Numbers by number of customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.
@@ -182,7 +183,7 @@ def _over(mine: pd.DataFrame, off_peak: pd.DataFrame, variant: str) -> Middle:
 
 
 WITHIN_RATIO = 0.25
-"""The allowed relative difference, as in claim 6.9 of `programs`."""
+"""The allowed relative difference of the goodputs, as in claim 6.9 of `programs`."""
 KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 
 
