@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +114,8 @@ LONGEST_TEXT = 1000
 
 def said(value: object) -> str | None:
     """Return a value of a plan or a manifest as text for messages. Only the first digits of a hash are shown. A text of
-    more than `LONGEST_TEXT` characters is cut, and its length is appended."""
+    more than `LONGEST_TEXT` characters is cut. Its length and the first digits of its sha256 are appended, so that two
+    long values that differ look different."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -121,7 +123,8 @@ def said(value: object) -> str | None:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     is_hash = len(text) == 64 and all(digit in "0123456789abcdef" for digit in text)
     if len(text) > LONGEST_TEXT:
-        return f"{text[:LONGEST_TEXT]}... ({len(text):,} characters)"
+        digits = hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:12]
+        return f"{text[:LONGEST_TEXT]}... ({len(text):,} characters, sha256 {digits})"
     return text[:12] if is_hash else text or '""'
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that `diff` finds all differences between two synthetic runs, and reports nothing else."""
 
+import hashlib
+
 import pytest
 
 from leowarp.base.layout import PLAN, directory_names
@@ -74,7 +76,10 @@ def test_hashes_are_said_by_their_first_digits():
     assert said("ab" * 32) == "ab" * 6
     assert said("") == '""'
     assert said(True) == "true"
-    assert said("x" * 1001) == "x" * 1000 + "... (1,001 characters)"
+    digits = hashlib.sha256(b"x" * 1001).hexdigest()[:12]
+    assert said("x" * 1001) == "x" * 1000 + f"... (1,001 characters, sha256 {digits})"
+    assert said("x" * 1000 + "y") != said("x" * 1001)
+    assert said("x" * 1000 + "\ud800").startswith("x" * 1000)
 
 
 def test_directories_of_one_name_are_told_apart_by_their_paths(tmp_path):
