@@ -68,12 +68,12 @@ def read_table(
         refuse_large([path], columns=columns if filters is None else None, hint=hint)
     try:
         refuse_strange(path, hint=hint)
-        footer = _footer(path)
-        if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
+        metadata = _footer(path).metadata
+        if filters is None and {*(columns or ())} <= {*metadata.schema.to_arrow_schema().names}:
             # Reading the footer again, or making a data set, would take longer than decoding a small table. A small
             # table is therefore decoded without a data set, and with the footer that `_footer` returned. Arrow's
             # threads are not used, because a lack of memory in one of them would end the process.
-            table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
+            table = pq.ParquetFile(path, metadata=metadata).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:
             # With partitioning, the name of a folder could add a column.
@@ -92,7 +92,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
     Raises TraceError for the same reasons as `read_table`.
     """
     try:
-        return _footer(path).schema.to_arrow_schema()
+        return _footer(path).metadata.schema.to_arrow_schema()
     except _damages() as error:
         raise _unreadable(path, error, hint) from error
 
@@ -103,7 +103,7 @@ def rows(path: Path) -> int:
     Raises TraceError for the same reasons as `read_table`.
     """
     try:
-        return int(_footer(path).num_rows)
+        return int(_footer(path).metadata.num_rows)
     except _damages() as error:
         raise _unreadable(path, error, "make the run again") from error
 
@@ -195,27 +195,37 @@ class _Size:
     texts: list[str]
 
     @staticmethod
-    def of(path: Path, footer: pq.FileMetaData, columns: list[str] | None) -> _Size:
+    def of(path: Path, footer: _Footer, columns: list[str] | None) -> _Size:
         fixed_bytes = most_text_bytes = 0
         texts = set()
-        is_list = [footer.schema.column(place).max_repetition_level > 0 for place in range(footer.num_columns)]
-        for group in map(footer.row_group, range(footer.num_row_groups)):
-            for place, column in enumerate(map(group.column, range(group.num_columns))):
-                if columns is not None and column.path_in_schema.split(".")[0] not in columns:
-                    continue
-                # In a damaged footer, the number of values or the number of rows may be too small, so the larger number
-                # is used.
-                count = max(column.num_values, group.num_rows)
-                fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
-                fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]
-                if column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
-                    repeats = count if any("DICTIONARY" in encoding for encoding in column.encodings) else 1
-                    most_text_bytes += repeats * column.total_uncompressed_size
-                    texts.add(column.path_in_schema)
+        schema = footer.metadata.schema
+        lists = {
+            column.path for place in range(len(schema)) if (column := schema.column(place)).max_repetition_level > 0
+        }
+        for chunk in footer.chunks:
+            if columns is not None and chunk.path[0] not in columns:
+                continue
+            path_in_schema = ".".join(chunk.path)
+            # In a damaged footer, the number of values or the number of rows may be too small, so the larger number is
+            # used.
+            count = max(chunk.values, chunk.rows)
+            fixed_bytes += count * _WIDTHS_BYTES.get(chunk.physical_type, _NUMBER_BYTES)
+            fixed_bytes += chunk.rows * _LIST_BYTES * (path_in_schema in lists)
+            if chunk.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
+                most_text_bytes += (count if chunk.has_dictionary else 1) * chunk.size_bytes
+                texts.add(path_in_schema)
         return _Size(path, path.stat().st_size, fixed_bytes, most_text_bytes, sorted(texts))
 
 
-def _footer(path: Path) -> pq.FileMetaData:
+@dataclass(frozen=True)
+class _Footer:
+    """A file's footer, as Arrow and as `footers` decode it."""
+
+    metadata: pq.FileMetaData
+    chunks: tuple[footers.Chunk, ...]
+
+
+def _footer(path: Path) -> _Footer:
     """Return a file's footer, if its size is within the limit. The footer is decoded again only if the file has
     changed."""
     refuse_strange(path)
@@ -225,12 +235,12 @@ def _footer(path: Path) -> pq.FileMetaData:
 # Footers are cached, because each footer is needed three times: for the schema, for the size, and for reading the
 # table.
 @lru_cache(maxsize=32)
-def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
+def _footer_of(path: Path, state: plainfiles.State) -> _Footer:
     import pyarrow.parquet as pq
 
-    if (why := footers.why_too_large(path)) is not None:
-        raise TraceError(f"cannot read {path}: {why}", hint="no leowarp wrote it so; make the run again")
-    return pq.read_metadata(path)
+    content = footers.footer_of(path)
+    chunks = tuple(footers.chunks(content)) if content else ()
+    return _Footer(pq.read_metadata(path), chunks)
 
 
 def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
