@@ -49,7 +49,7 @@ def test_footers_of_many_columns_are_not_decoded(tmp_path, monkeypatch):
     with pytest.raises(TraceError, match="its footer has more than 50,000 values"):
         parquetfiles.read_table(path)
     monkeypatch.setattr(footers, "MOST_BYTES", 300_000)
-    with pytest.raises(TraceError, match="its footer has .* bytes, and the largest that is read 300,000"):
+    with pytest.raises(TraceError, match=r"its footer has .* bytes, and the largest that is read 300,000"):
         parquetfiles.read_table(path)
 
 
@@ -63,23 +63,24 @@ content = bytearray(whole.read_bytes())
 footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
 read = refused = 0
 for place in range(footer, len(content) - 8):
-    for by in (1, 16, 76, 128, 255):
+    for by in (1, 76, 255):
         forged = content.copy()
         forged[place] = (forged[place] + by) % 256
         path.write_bytes(forged)
-        try:
-            parquetfiles.read_table(path)
-            read += 1
-        except TraceError:
-            refused += 1
+        for filters in (None, [("number-0", ">", 2)]):
+            try:
+                parquetfiles.read_table(path, filters=filters)
+                read += 1
+            except TraceError:
+                refused += 1
 print(read, refused)
 """
 
 
 @pytest.mark.slow
-def test_no_byte_of_a_footer_ends_the_process(tmp_path):
-    """`RowGroupMetaData.column` of pyarrow would: it ended the process of `leowarp verify` for a forged list of a
-    column's size statistics."""
+def test_no_byte_of_a_footer_ends_the_process_or_keeps_it(tmp_path):
+    """`RowGroupMetaData.column` of pyarrow ended the process of `leowarp verify` for a forged list of a column's size
+    statistics. With filters, `pyarrow.parquet.read_table` waited without end for another forged byte."""
     whole = write(tmp_path / "whole.parquet", columns=1)
     command = [sys.executable, "-c", FORGED, whole, tmp_path / "forged.parquet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -68,22 +68,46 @@ def read_table(
         refuse_large([path], columns=columns if filters is None else None, hint=hint)
     try:
         refuse_strange(path, hint=hint)
-        metadata = _footer(path).metadata
-        if filters is None and {*(columns or ())} <= {*metadata.schema.to_arrow_schema().names}:
-            # Reading the footer again, or making a data set, would take longer than decoding a small table. A small
-            # table is therefore decoded without a data set, and with the footer that `_footer` returned. Arrow's
-            # threads are not used, because a lack of memory in one of them would end the process.
-            table = pq.ParquetFile(path, metadata=metadata).read(columns, use_threads=False)
-            table = table if columns is None else table.select(columns)
-        else:
-            # With partitioning, the name of a folder could add a column.
-            table = pq.read_table(path, columns=columns, filters=filters, partitioning=None, use_threads=False)
+        table = _selected(pq.ParquetFile(path, metadata=_footer(path).metadata), columns, filters)
         # Arrow checks the values only on request. Without this check, damage would be noticed only when a value is
         # used.
         table.validate(full=True)
     except _damages() as error:
         raise _unreadable(path, error, hint) from error
     return table
+
+
+def _selected(file: pq.ParquetFile, columns: list[str] | None, filters: Any) -> pa.Table:
+    """Read columns, and the rows for which the filters hold.
+
+    The file is not opened as a data set: for some damaged files, Arrow would then wait without end. Arrow's threads are
+    not used, because a lack of memory in one of them would end the process.
+    """
+    import pyarrow.parquet as pq
+
+    if filters is None:
+        table = file.read(columns, use_threads=False)
+        return table if columns is None else table.select(columns)
+    import pyarrow as pa
+    from pyarrow import acero
+
+    condition = acero.FilterNodeOptions(pq.filters_to_expression(filters))
+    # The columns of an expression are unknown, so all columns are then read.
+    needed = [*columns, *_columns_of(filters)] if columns is not None and isinstance(filters, list) else None
+    parts = []
+    for place in range(file.num_row_groups):
+        source = acero.TableSourceNodeOptions(file.read_row_group(place, needed, use_threads=False))
+        steps = [acero.Declaration("table_source", source), acero.Declaration("filter", condition)]
+        part = acero.Declaration.from_sequence(steps).to_table(use_threads=False)
+        parts.append(part.replace_schema_metadata(file.schema_arrow.metadata))
+    table = pa.concat_tables(parts) if parts else file.schema_arrow.empty_table()
+    return table if columns is None else table.select(columns)
+
+
+def _columns_of(filters: list[Any]) -> set[str]:
+    """Return the names of the columns in a list of conditions, or in a list of such lists."""
+    conditions = [one for each in filters for one in (each if isinstance(each, list) else [each])]
+    return {condition[0] for condition in conditions}
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
