@@ -12,12 +12,13 @@ import sys
 
 
 def lacking(wheel: str) -> "list[str]":
-    """Return the requirements that the name of a leowarp wheel states and that this machine does not meet.
+    """Return those requirements of a leowarp wheel that this machine does not meet. The name of the wheel states the
+    requirements.
 
     wheel: The path or name of the wheel. The tags of the name (`cp311-abi3-manylinux_2_36_x86_64`) contain the
         requirements.
-    Returns: Each missing requirement as the end of the sentence "leowarp needs ...". The list is empty if the machine
-        meets all.
+    Returns: The missing requirements. Each of them completes the sentence "leowarp needs ...". The list is empty if the
+        machine meets all.
     """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:

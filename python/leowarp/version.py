@@ -37,8 +37,8 @@ def sources() -> dict[str, Any]:
     """Return the sources of this package: `git_commit`, `git_changed` and `package_sha256`. The commit and
     `git_changed` are None if unknown.
 
-    Returns: The keys of `revision_of` for the checkout from which the package runs, or from which its wheel was built.
-        The key `package_sha256` is the result of `sha256_of_package`.
+    Returns: The keys of `revision_of`. They describe the checkout from which the package runs, or from which its wheel
+        was built. The key `package_sha256` is the result of `sha256_of_package`.
     """
     return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
 
@@ -63,8 +63,8 @@ def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
     the version of the wheel.
 
     Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. Otherwise, the
-        result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ.
-        If the commit is unknown, the result is "0.2.0.dev0".
+        result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d". If files differ, ".changed" follows. If
+        the commit is unknown, the result is "0.2.0.dev0".
     """
     if checkout == _PACKAGE.parent.parent and (built := _built()):
         return str(built["version"])
@@ -99,7 +99,8 @@ def revision_of(checkout: Path) -> dict[str, Any]:
     (docs/security.md).
 
     Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both are None if git is missing, if the directory
-        is not a checkout, or if the checkout belongs to another user. In a source archive, only `git_changed` is None.
+        is not a checkout, or if the checkout belongs to another user. For a source archive, `git_commit` is known and
+        only `git_changed` is None.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):

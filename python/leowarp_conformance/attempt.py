@@ -68,7 +68,7 @@ class Attempt:
 def check_host() -> None:
     """Check that this machine has the programs that scripts start.
 
-    Raises HostError if programs are missing. The message lists all of them.
+    Raises HostError if programs are missing. The message lists all missing programs.
     """
     host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
 
@@ -126,7 +126,8 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """Return the line of an attempt's output that gives the reason of the failure, or else the last line."""
+    """Return the line of an attempt's output that gives the reason of the failure. If there is no such line, return the
+    last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

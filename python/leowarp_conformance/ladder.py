@@ -18,7 +18,7 @@ class Outcome:
     """The result of a script.
 
     tolerance_us: The smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. If the script
-        itself sets a larger tolerance and passes only with that, the value is `DEFAULT_US`. None means that the script
+        passes only with a larger tolerance that it sets itself, the value is `DEFAULT_US`. None means that the script
         fails with the settings of its driver.
     failure: The failed attempt with the driver's settings. None means that this attempt passed.
     """
@@ -29,12 +29,13 @@ class Outcome:
 
 
 def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
-    """Find the smallest tolerance of a script by attempts.
+    """Find, by attempts, the smallest tolerance with which a script passes.
 
-    In virtual time, all attempts have the same packets and times. If an attempt passes, attempts with larger tolerances
-    therefore pass, too.
+    In virtual time, all attempts have the same packets and times. An attempt with a larger tolerance therefore passes
+    if an attempt with a smaller one does.
 
-    at: The function that makes an attempt with a tolerance. None means the settings of the script's driver.
+    at: The function that makes an attempt with the tolerance that it gets. If it gets None, the settings of the
+        script's driver are used.
     """
     smallest, *others = RUNGS_US
     if at(smallest).passed:

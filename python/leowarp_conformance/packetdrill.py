@@ -55,8 +55,7 @@ def compiled(sources: Path, on_message: Callable[[str], None]) -> Path:
     """Compile packetdrill, and return a directory with the static program `packetdrill` and the script that runs it in
     a network namespace.
 
-    The directory is in the cache, and its name depends on the contents of the sources. The user's sources are not
-    changed.
+    The directory is in the cache. The contents of the sources determine its name. The user's sources are not changed.
 
     sources: The result of `checked`.
     on_message: The function that gets a line of text before the compilation.

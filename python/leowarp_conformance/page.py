@@ -41,8 +41,8 @@ def tables(verdicts: Sequence[Verdict]) -> str:
 
 
 def _needing_more(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return a table of the scripts that need a tolerance of more than 1 us in at least one set, with the smallest
-    tolerance in each set."""
+    """Return a table of the scripts that need more than 1 us of tolerance in at least one set. The table has the
+    smallest tolerance in each set."""
     needed: dict[tuple[str, str], dict[str, int]] = {}
     for each in verdicts:
         for outcome in each.outcomes:
@@ -94,9 +94,9 @@ def _script(origin: str, script: str) -> str:
 
 
 def renew(file: Path, verdicts: Sequence[Verdict]) -> None:
-    """Replace the tables in a documentation page. Marks in the page show where they begin and end.
+    """Replace the tables in a documentation page. Marks in the page show where these tables begin and end.
 
-    Raises ScenarioError if the page has no marks.
+    Raises ScenarioError if the page does not contain these marks.
     """
     text = file.read_text(encoding="utf-8")
     found = _MARKED.search(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known reasons of failures, from `reasons.toml`, and their comparison with the scripts that fail."""
+"""The known reasons why scripts fail, from `reasons.toml`. This module compares them with the scripts that do fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("newer kernel", "older kernel", "missing option", "missing device featu
 
 @dataclass(frozen=True)
 class Reason:
-    """An entry of `reasons.toml`, which says why a script fails.
+    """An entry of `reasons.toml`. It says why a script fails.
 
     origin: The origin of the set of scripts.
     script: The path of the script, relative to the top directory of its set.

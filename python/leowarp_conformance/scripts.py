@@ -64,8 +64,8 @@ class ScriptSet:
     def command(self, script: str) -> list[str]:
         """Return the command for a script, without the script's path.
 
-        An option that the script sets itself is left out. packetdrill would use the command's value, but a script that
-        sets addresses expects packets with these addresses.
+        An option that the script sets itself is left out. Otherwise, packetdrill would use the command's value. A
+        script that sets addresses expects packets with these addresses.
         """
         own = own_options((self.top / script).read_text(encoding="utf-8", errors="replace"))
         return [*self.words, *(each for each in self.options if each.partition("=")[0] not in own)]

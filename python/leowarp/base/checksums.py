@@ -15,8 +15,8 @@ from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 from leowarp.base.plainfiles import is_hollow
 
 SEAL = "sha256"
-"""The manifest's key for the sha256 of its other entries. The checksum detects damage but not forgery, because a forger
-can compute the checksum again."""
+"""Under this key, the manifest has the sha256 of its other entries. The checksum detects damage but not forgery,
+because a forger can compute the checksum again."""
 
 
 def sha256_of_file(path: Path) -> str:
@@ -57,7 +57,7 @@ def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
 def manifest_text(content: Mapping[str, Any]) -> str:
     """Return the text of a manifest file. The text contains a checksum: the sha256 of all other entries.
 
-    The text is pure ASCII, because a program's files may have names in any encoding.
+    The names of a program's files may have any encoding. The text is therefore pure ASCII.
     """
     unsealed = {key: value for key, value in content.items() if key != SEAL}
     # The JSON is compact and sorted, so that a program in any language can compute the checksum.
@@ -66,8 +66,8 @@ def manifest_text(content: Mapping[str, Any]) -> str:
 
 
 def is_as_written(text: str) -> bool | None:
-    """Return whether a manifest is byte for byte as it was written. The result is None for a manifest of an older
-    version, which has no sha256 of its own.
+    """Return whether a manifest is byte for byte as it was written. A manifest of an older version has no sha256 of its
+    own. For such a manifest, the result is None.
 
     >>> text = manifest_text({"seed": 1})
     >>> is_as_written(text), is_as_written(text.replace("1", "2", 1)), is_as_written('{"seed": 1}')
@@ -81,8 +81,9 @@ def is_as_written(text: str) -> bool | None:
 class Checked:
     """The files of a directory, compared with the list in its manifest.
 
-    intact, changed, missing, unlisted: Sorted relative names of files. The first three are listed files: with the right
-        sha256, with another sha256, or missing. The last are files that are not listed.
+    intact, changed, missing, unlisted: Sorted relative names of files. Intact, changed and missing files are in the
+        list. Intact files have the listed sha256, and changed files have a different one. Unlisted files are only in
+        the directory.
     """
 
     intact: tuple[str, ...]
@@ -95,7 +96,7 @@ def check_files(directory: Path, listed: Mapping[str, str], present: Collection[
     """Compare the files of a directory with their listed sha256.
 
     listed: A dict of relative name -> sha256, from the manifest. A listed name is opened only if it is also in
-        `present`. A forged list can therefore not make leowarp read files outside of the directory.
+        `present`. Even with a forged list, leowarp therefore reads no files outside of the directory.
     present: The names of the files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))

@@ -81,7 +81,7 @@ _LACKS = {
     errno.EAGAIN: "no more processes or threads are allowed (ulimit -u)",
     errno.EIO: "the device reports an error", errno.EROFS: "the file system is read-only",
 }  # fmt: skip
-"""The errors that mean that the machine lacks a resource. They may happen on any machine at any time."""
+"""Each of these errors means that the machine lacks a resource. They may happen on any machine at any time."""
 
 _WORDS_OF_LACKS = (
     # texts in messages of libraries: the loader, C++, threads
@@ -152,8 +152,8 @@ def unexpected(error: Exception) -> LeowarpError:
 
 
 def kind_of(error: LeowarpError) -> str:
-    """Return the name of the error's class in this module. For a class of another module, return its base class in this
-    module.
+    """Return the name of the error's class in this module. If the class is from another module, return the name of its
+    base class in this module.
 
     >>> kind_of(TraceError("a"))
     'TraceError'

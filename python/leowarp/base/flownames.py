@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from leowarp.base.spelling import nearest
 
 _MOST_NAMES = 8
-"""The largest number of flow names that a message lists."""
+"""A message lists at most this number of flow names."""
 
 
 class FlowKey(NamedTuple):
@@ -52,7 +52,7 @@ class FlowKey(NamedTuple):
 
     @property
     def sort(self) -> str | None:
-        """The congestion control of a TCP flow, or the kind of another flow."""
+        """The congestion control if the flow is a TCP flow, otherwise the flow's kind."""
         return self.congestion_control or self.kind
 
 
@@ -65,8 +65,8 @@ def named(flow: FlowKey) -> str:
 
 
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
-    """Return a name for a flow that several runs have. It contains the flow's name, pair and congestion control, where
-    they are equal in all runs.
+    """Return a name for a flow that several runs have. The name contains each of these that is equal in all runs: the
+    flow's name, pair and congestion control.
 
     flows: The flow's key in each run. There is at least one run.
     alone: Whether this is the only flow of its kind. If so, its name and its pair of stations identify the flow.
@@ -119,7 +119,7 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     flow has this name.
 
     flows: All flows of the run, even if only some are shown. A flow always has the same name.
-    pairs: Whether names contain the pair of stations. They can omit the pair if a title states it.
+    pairs: Whether names contain the pair of stations. If a title already contains the pair, names need not contain it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)
@@ -135,7 +135,7 @@ def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
 
 
 def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
-    """Return a hint that lists the flows of a run, for a user who named a flow that does not exist.
+    """Return a hint that lists the flows of a run. It is for a user who named a flow that does not exist.
 
     asked: The name or number that the user typed.
     names: The names of the flows in the plan.

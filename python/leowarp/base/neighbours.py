@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the files of a run directory belong to the same run. The summary and the trace tables must have the flows
-of the plan. The routes must have the pairs of stations between which these flows run. The timeline must have the
-stations of the flows and the links of the trace.
+of the plan. The routes must have the pairs of stations that these flows connect. The timeline must have the stations of
+the flows and the links of the trace.
 
-The sha256 in the manifest cannot replace this check, because somebody may have written the manifest again.
+The sha256 in the manifest is not enough, because somebody may have written a new manifest for changed files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Flow(NamedTuple):
-    """A flow's kind, source and destination, which each of the files contains."""
+    """The kind, source and destination of a flow. Each of the files contains them."""
 
     kind: str
     source: str
@@ -53,8 +53,8 @@ def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> No
 def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
     """Raise TraceError if a trace table does not have the flows or hosts of the plan in the same directory.
 
-    metadata: The metadata of the table. Without flows and hosts in the metadata, nothing is compared. If the metadata
-        are unreadable, they are ignored, because the function that reads the table reports this.
+    metadata: The metadata of the table. Without flows and hosts in the metadata, nothing is compared. Unreadable
+        metadata are ignored. The function that reads the table reports them.
     """
     try:
         flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))
@@ -80,7 +80,7 @@ def _refuse_other_hosts(run: Path, name: str, known: frozenset[str], hint: str) 
 
 
 def refuse_other_network(run: Path, name: str, table: pa.Table, hint: str) -> None:
-    """Raise TraceError if routes or a timeline do not match the flows of the plan in the same run directory.
+    """Raise TraceError if routes or a timeline do not fit the plan's flows. The plan is in the same run directory.
 
     table: The routes with the columns `source` and `destination`, or a timeline with `event`, `a` and `b`. A table
         without rows is not checked.

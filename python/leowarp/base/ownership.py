@@ -22,14 +22,15 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def why_not_own(path: Path) -> str | None:
-    """Return why somebody else may change the content of a path, or None. The text is a sentence that names the place.
+    """Return the reason why somebody else may change the content of a path. If nobody else may, return None. The text
+    is a sentence that names the place.
 
     The path, and each directory and symbolic link that leads to it, must belong to the user or root. Nobody else may
-    write there. A sticky directory such as /tmp may be on the path, because only the owner of an entry can replace that
-    entry. A group may write if it is the user's private group.
+    write to any of them. A sticky directory such as /tmp may be on the path, because only the owner of an entry can
+    replace that entry. A group may write if it is the user's private group.
 
-    path: The path to check. If it does not exist yet, its directory is checked instead. If the directory is sticky,
-        call the function again after creating the path.
+    path: The path to check. If the path does not exist yet, its directory is checked instead. If this directory is
+        sticky, the caller must create the path and then call the function again.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
@@ -67,7 +68,8 @@ def demand_own(path: Path, attempted: str, hint: str) -> None:
 
 
 def make_directory(path: Path, mode: int = 0o755) -> None:
-    """Create a directory and its parents. Other users cannot write to any of them, whatever the umask allows.
+    """Create a directory and its parents. Other users cannot write to any of these directories, whatever the umask
+    allows.
 
     Raises OSError if the directory cannot be created.
     """
@@ -119,10 +121,11 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
 
 
 def _is_root_unmapped(uid: int) -> bool:
-    """Return whether `uid` stands for all users who are not mapped into the user namespace. The result is true only if
-    root is one of these users.
+    """Return whether `uid` stands for all users who are not mapped into the user namespace. If root is mapped, the
+    result is false.
 
-    If bubblewrap runs without root, it maps only the user's own id. `/` and `/home` seem to belong to nobody.
+    If bubblewrap runs without root, it maps only the user's own id. Then `/` and `/home` seem to belong to the user
+    `nobody`.
     """
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
@@ -133,7 +136,7 @@ def _is_root_unmapped(uid: int) -> bool:
 
 
 def _is_private_group(gid: int) -> bool:
-    """Return whether a group contains only the user, by its name and members, as in Debian's OpenSSH
+    """Return whether a group contains only the user. Its name and members show this, as in Debian's OpenSSH
     (`secure_permissions`)."""
     import grp
     import pwd

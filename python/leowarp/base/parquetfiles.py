@@ -25,18 +25,18 @@ MOST_SMALL_BYTES = 128 << 20
 tables on disk hardly limits their decoded size, because equal values take almost no space on disk."""
 
 MOST_TIMES_FILE = 256
-"""Tables above `MOST_SMALL_BYTES` may have at most this number of decoded bytes per byte on disk.
+"""For tables above `MOST_SMALL_BYTES`, the decoded size may be at most this number of times the size on disk.
 
 The limit was set after measuring 2,078 run directories of tests, studies and exams. Directories that need more than 64
-MiB need up to 90 times their size on disk. If a UDP flow of constant rate loses nearly all its packets, its directory
-needs 130 times its size on disk. Other runs need fewer decoded bytes per byte on disk: for example 39 with a recording
-of a dish, 26 with 2,000 flows, and 15 with 5.9 million TCP packets.
+MiB need up to 90 times their size on disk. Assume that a UDP flow of constant rate loses nearly all its packets. The
+run directory then needs 130 times its size on disk. Other runs need fewer decoded bytes per byte on disk: for example
+39 with a recording of a dish, 26 with 2,000 flows, and 15 with 5.9 million TCP packets.
 """
 
 MOST_BYTES = 3 << 29
 """The limit on the decoded size of all tables of a run together: 1.5 GiB. Each value is counted with the size that it
-would have in a data frame. A column of a large table is read only when it is needed. It uses the smallest type that
-fits its values. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
+would have in a data frame. A column of a large table is read only when it is needed. The column gets the smallest type
+that fits its values. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """The environment variable with which a user raises the limit on the memory of tables."""
@@ -46,7 +46,7 @@ TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 _BOOLEAN_BYTES, _NUMBER_BYTES, _TEXT_BYTES = 2, 8, 16
 _WIDTHS_BYTES = {"BOOLEAN": _BOOLEAN_BYTES, "BYTE_ARRAY": _TEXT_BYTES, "FIXED_LEN_BYTE_ARRAY": _TEXT_BYTES}
 _LIST_BYTES = 128
-"""The number of bytes per row in a column of lists, because the list of each row is a separate array."""
+"""The number of bytes per row in a column of lists. In such a column, the list of each row is a separate array."""
 
 _BATCH_ROWS = 1 << 16
 
@@ -135,9 +135,9 @@ def rows(path: Path) -> int:
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
     """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
-    The footers give the number of values, which is enough for numeric columns. It is not enough for texts, because many
-    rows may refer to one long text in a dictionary. If the footers give no upper limit on the size of texts, the texts
-    are read in batches, as dictionaries. Their sizes are added.
+    The footers give the number of values, which is enough for numeric columns. This number is not enough for texts,
+    because many rows may refer to one long text in a dictionary. If the footers give no upper limit on the size of
+    texts, the texts are read in batches, as dictionaries. Their sizes are added.
 
     columns: The names of the columns that will be read. By default, all columns are read.
     hint: The advice to the user if a table cannot be read.
@@ -181,7 +181,7 @@ def how_to_raise(limit_bytes: int) -> str:
 
 
 def memory_limit_bytes(disk_bytes: int) -> int:
-    """Return the memory in bytes that decoded tables may take together, given their total size on disk.
+    """Return the memory in bytes that decoded tables may take together. `disk_bytes` is their total size on disk.
 
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
@@ -195,7 +195,7 @@ def memory_limit_bytes(disk_bytes: int) -> int:
 def raised_limit_bytes() -> int:
     """Return the value of the environment variable `TABLE_BYTES`, or 0 if it is not set.
 
-    Raises HostError if it is not an integer.
+    Raises HostError if the value is not an integer.
     """
     raised = os.environ.get(TABLE_BYTES, "0")
     if not (raised.isascii() and raised.isdecimal() and len(raised) < 20):
@@ -207,7 +207,7 @@ def raised_limit_bytes() -> int:
 class _Size:
     """The memory that a decoded table takes, estimated from its footer.
 
-    fixed_bytes: The bytes of all values. Null values are included, but the characters of texts are not.
+    fixed_bytes: The bytes of all values. Null values are included. The characters of texts are not included.
     most_text_bytes: The upper limit on the bytes of all texts.
     texts: The paths of the columns that contain texts, alone or in lists.
     """
@@ -282,8 +282,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Return the number of bytes of texts in an array of dictionaries, or of lists of dictionaries. If a text is
-    repeated, each repetition is counted."""
+    """Return the total number of bytes of the texts in an array of dictionaries, or of lists of dictionaries. If a text
+    is repeated, each repetition is counted."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -298,16 +298,16 @@ def _repeated_bytes(array: pa.Array) -> int:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """Return the exceptions that Arrow raises for damaged files. For example, it raises KeyError for an unknown
-    encoding, and UnicodeDecodeError for a text."""
+    """Return the exceptions that Arrow raises for damaged files. For example, Arrow raises KeyError for an unknown
+    encoding, and UnicodeDecodeError for a damaged text."""
     import pyarrow as pa
 
     return OSError, pa.ArrowException, ValueError, LookupError
 
 
 def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
-    """Raise TraceError if a table is missing or not a regular file. For example, opening a pipe would wait for a
-    writer."""
+    """Raise TraceError if a table is missing or not a regular file. For example, a program that opens a pipe waits for
+    a writer."""
     try:
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes files that other users may have created. Only regular files of limited size are accepted.
 
-In a published run directory, or where others may write, a file's name may belong to a symbolic link, a pipe or a
-device. If leowarp opened such a name, it could read or modify another file, or wait for ever. Directories are checked
-before a file in them is opened, and files are opened without following links.
+A run directory may come from another person, and others may be able to write to a directory. A file's name there may
+belong to a symbolic link, a pipe or a device. If leowarp opened such a file name, it could read or modify another file,
+or wait for ever. Directories are checked before a file in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MOST_JSON_BYTES = 32 << 20
 """The maximum size in bytes of a JSON file that is read as a whole."""
 
 MOST_JSON_VALUES = 1 << 20
-"""The largest number of values in a JSON text. An object with one key takes 30 times the size of its text in memory.
-For comparison, a summary of 2,000 flows has 120,000 values.
+"""The largest number of values in a JSON text. In memory, an object with one key takes 30 times as much space as its
+text. For comparison, a summary of 2,000 flows has 120,000 values.
 """
 
 MOST_INPUT_BYTES = 1 << 30
@@ -44,19 +44,20 @@ PARTIAL = ".partial"
 """The suffix of a file's name while it is being written."""
 
 DEEPEST = 16
-"""The largest number of directory levels. A run has 4 levels, and a study that contains its runs has 6."""
+"""The largest number of directory levels. The directory of a run has 4 levels. The directory of a study that contains
+its runs has 6 levels."""
 
 _ROOTS = (".guest", "in", "roots")
 """The directory in which leowarp makes links during a run. If the run is interrupted, the links remain. Each link
-points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are allowed,
-because leowarp writes nothing through them, and removes them before it writes another run to the directory."""
+points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are allowed:
+leowarp writes nothing through them, and removes them before it writes another run to the directory."""
 
 _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """Return the first entry below a path that is neither a regular file nor a directory, or None. The result is the
-    end of a sentence about the path.
+    """Find the first entry below a path that is neither a regular file nor a directory. Return text that completes a
+    sentence about the path, or None if there is no such entry.
 
     path: A directory or a file. A missing file is not reported.
     itself: Whether `path` itself must not be a link. If the user typed the path, it may be a link, because the user
@@ -93,7 +94,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """Return the kind of a file that is not a regular file, with its article.
+    """For a file that is not a regular file, return the kind as a noun with its article.
 
     >>> kind_of(stat.S_IFIFO)
     'a pipe'
@@ -123,7 +124,8 @@ def state(path: Path) -> State:
 def is_hollow(path: Path) -> bool:
     """Return whether a file is large but takes almost no space on disk, because it is mostly a hole.
 
-    The large files of a run are compressed already, so no file system stores them in a thousandth of their size.
+    The large files of a run are already compressed. A file system therefore cannot shrink them to a thousandth of their
+    size.
     """
     status = path.stat()
     return status.st_size > _LARGE_BYTES and status.st_blocks * 512 < status.st_size // 1000
@@ -234,8 +236,8 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
 def write(path: Path, content: bytes | BinaryIO) -> None:
     """Write a file atomically, in place of an existing one. A symbolic link is replaced, not followed.
 
-    content: The bytes, or an open file, which is copied in pieces from its current position. Data may still be in the
-    page cache when the function returns (no fsync).
+    content: Either bytes, or an open file. An open file is copied in pieces from its current position. Data may still
+    be in the page cache when the function returns (no fsync).
 
     Raises OSError if the file cannot be written. No partial file remains.
     """
@@ -268,7 +270,8 @@ def remove(path: Path) -> None:
 
 
 def is_plain_name(name: object) -> bool:
-    """Return whether a text is a single file name. It has no folder, is not `..`, and is valid for the file system.
+    """Return whether a text is a single file name. Such a name has no folder, is not `..`, and is valid for the file
+    system.
 
     >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
     (True, False)

@@ -18,10 +18,10 @@ SUBSTITUTES = {
 
 
 def accept_any_character(stream: TextIO) -> None:
-    """Set a stream to write substitutes for characters that its encoding lacks, instead of raising an error.
+    """Make a stream write substitutes for characters that its encoding lacks, instead of raising an error.
 
-    For example, an error at a dash in a table could end a command after all its work. A stream that is UTF-8 or has no
-    encoding is not changed, because it accepts all characters.
+    Without substitutes, a command could do all its work and then fail at a dash in a printed table. If a stream is
+    UTF-8 or has no encoding, it accepts all characters and is not changed.
     """
     if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)
@@ -62,8 +62,8 @@ _SUBSTITUTE = "leowarp.substitute"
 def visible(text: str) -> str:
     r"""Return the text, with an escape such as `\x1b` or `\u202e` in place of each invisible character.
 
-    Control characters can change a terminal's colours, title and clipboard, and can type text as if from the user.
-    Characters that change the direction of writing make a line look different. Characters that `str.isprintable`
+    Control characters can change a terminal's colours, title and clipboard, and can type text as if from the user. Some
+    characters change the direction of writing, and make a line look different. Characters that `str.isprintable`
     accepts, line ends and tabs are not changed. An incomplete UTF-8 sequence in a file's name becomes an escape too.
     """
     if text.isprintable():
@@ -78,8 +78,8 @@ def one_line(text: str) -> str:
 
 
 def json_visible(text: str) -> str:
-    r"""Return JSON text in which the characters that `visible` escapes are JSON escapes. The new text represents the
-    same JSON value, and is safe to print."""
+    r"""Return the JSON text with JSON escapes for all characters that `visible` would escape. The new text represents
+    the same JSON value, and is safe to print."""
     return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
 
 

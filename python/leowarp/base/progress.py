@@ -59,7 +59,8 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """The seconds of real time until the guest ends at the mean speed so far, or None if unknown."""
+        """The estimated real time in seconds until the guest ends, or None if unknown. The estimate uses the mean speed
+        so far."""
         return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
 
     def text(self) -> str:
@@ -88,8 +89,8 @@ class BuildProgress:
     """The progress of the build of the guest kernel.
 
     stage: {"unpack", "compile", "pack"}
-    done, expected: The finished steps and all steps of the build. While the source is unpacked, they are percent of the
-        source.
+    done, expected: The finished steps and all steps of the build. While the source is unpacked, both values are
+        percentages of the source.
     share: The estimated share of the build's time that has passed, 0 to 1.
     wall_s, stage_wall_s: The seconds of real time since the build began, and since the stage began.
     """
@@ -121,7 +122,8 @@ class BuildProgress:
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """Return the progress as one line of text: finished part, rate, time left."""
+        """Return the progress as one line of text. It contains the finished part, the rate, and the time that is
+        left."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
@@ -217,8 +219,8 @@ class Display(Showing):
 
 
 def _text_of(runs: Collection[Progress]) -> str:
-    """Return one line per active run, and one line for all runs that have ended. If there is only one run, it always
-    has its own line."""
+    """Return one line per active run, and one line for all runs that have ended. A single run always has its own
+    line."""
     over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
     lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
     if len(runs) > 1 and over:
@@ -279,7 +281,7 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """Show the bar of the build. A build that finds all its results in the cache shows no bar."""
+        """Show the bar of the build. If all results of a build are in the cache, there is no bar."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -298,7 +300,7 @@ class shown:
     called with each `Progress`.
 
     progress: True for a display, False for none, or a function that is called with each `Progress`.
-    display: A function that makes the display if `progress` is True.
+    display: If `progress` is True, this function makes the display.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))
@@ -339,7 +341,7 @@ def silent(progress: Any) -> None:
 
 
 def _bars() -> Any:
-    """Make bars of the package rich, which is imported only here, because most commands show no bars."""
+    """Make bars with the package rich. It is imported only here, because most commands show no bars."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars

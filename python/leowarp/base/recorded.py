@@ -41,8 +41,8 @@ _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 def why_incomplete(path: Path) -> str | None:
     """Return the reason why a directory is not a complete run, or None if it is complete.
 
-    Returns: The text that the failed run wrote to the file INCOMPLETE. Without this file, the result is the name of a
-        file that is missing.
+    Returns: The text that the failed run wrote to the file INCOMPLETE. If this file does not exist, the result names a
+        file that the directory lacks.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
@@ -59,7 +59,7 @@ def why_incomplete(path: Path) -> str | None:
 
 
 def what_is_missing(path: Path) -> str | None:
-    """Return the first file that this directory lacks to be a complete run, or None."""
+    """Return the name of the first file that is missing for a complete run. If no file is missing, return None."""
     # A report is not required, because a run with `--no-report` is complete without it.
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
@@ -88,8 +88,9 @@ def refuse_changed(
 ) -> None:
     """Raise TraceError if a file of a complete run is too long, or if the manifest has another sha256 for it.
 
-    Without this check, a flipped bit in a table would usually change numbers without any error. A process hashes a file
-    again only if the file has changed. Hashing a file takes a seventh of the processor time that decoding it takes.
+    A flipped bit in a table usually changes numbers, but causes no error by itself. This check finds it. A process
+    hashes a file again only if the file has changed. Hashing a file takes a seventh of the processor time that decoding
+    it takes.
 
     run: A run directory. If the directory has no manifest, or the run is still being written, the file is not checked.
     name: The name of the file, relative to the run directory.
@@ -173,8 +174,8 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def read_summary(run: Path) -> dict[str, Any]:
     """Read `summary.json` of a run directory.
 
-    Raises TraceError if the file is not a summary, contains a value that is no scalar, or has other flows than the
-    plan.
+    Raises TraceError if the file is not a summary, or if a value is not a scalar. The error is also raised if the
+    summary's flows differ from the plan's flows.
     """
     path = run / SUMMARY
     refuse_changed(run, SUMMARY)
@@ -211,9 +212,9 @@ def text_of_json(value: dict[str, Any]) -> str:
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """Return the fault of a summary as the end of a sentence, or None if the summary is valid.
+    """Return the end of a sentence that names the fault of a summary. The result is None if the summary is valid.
 
-    The names of a summary's scalars are not checked, because a newer or older version of leowarp has other scalars.
+    The names of the scalars are not checked, because they differ between versions of leowarp.
     """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
@@ -232,7 +233,8 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """Return the fault of a manifest as the end of a sentence, or None if the manifest is valid."""
+    """If a manifest has a fault, return a text about the fault that can end a sentence. Return None if the manifest is
+    valid."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,

@@ -33,8 +33,8 @@ def read(
     name: The name of the file, relative to the run directory.
     columns, filters: The arguments of `pyarrow.parquet.read_table`.
     hint: The advice to the user if the table cannot be read.
-    Raises TraceError if the file does not have the manifest's sha256, or cannot be read. Raises TraceError also if the
-    directory's tables together would take more memory than allowed (`parquetfiles.refuse_large`).
+    Raises TraceError if the file does not have the manifest's sha256, or cannot be read. The same error is raised if
+    the tables of the directory together would take more memory than allowed (`parquetfiles.refuse_large`).
     """
     parquetfiles.refuse_strange(run / name, hint=hint)
     # The sha256 is checked before decoding, so that Arrow never decodes a file that the manifest does not list.
@@ -90,8 +90,8 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """A command that reads the table `name` may read more tables of the run directory. Return the paths of all of them.
-    The result contains `name` and all tables of the run except the table of metrics."""
+    """A command that reads the table `name` may read more tables of the run directory. Return the paths of all these
+    tables. The result contains `name` and all tables of the run except the table of metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

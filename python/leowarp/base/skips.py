@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The skipped records of an input file: how many, why, and where the first one is. All readers of an input file report
-skipped records with the classes of this module."""
+"""The number of skipped records of an input file, the reasons, and the position of the first skipped record. All
+readers of an input file report skipped records with the classes of this module."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Skips:
     def add(self, one: str, many: str, where: str, count: int = 1) -> None:
         """Count records that were skipped.
 
-        one, many: What the skipped records are or why they are wrong, in the singular and in the plural: "comment",
-            "comments".
+        one, many: What the skipped records are, or why they are wrong. The text is in the singular (`one`) and in the
+            plural (`many`): "comment", "comments".
         where: The place of the first record (example: "line 3").
         """
         before, first = self._counts.get((one, many), (0, where))
@@ -69,7 +69,7 @@ class Skips:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """One line that lists all skipped records, as a tuple. The tuple is empty if nothing was skipped."""
+        """A tuple with one line that lists all skipped records. The tuple is empty if nothing was skipped."""
         line = skipped_line(self.found)
         return () if line is None else (line,)
 

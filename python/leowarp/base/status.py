@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 CELL_INTERVAL_S = 0.5
-"""The least time between two updates of a cell's text, in s, because each update is a message to the browser."""
+"""The minimum time in s between two updates of a cell's text. Each update is a message to the browser."""
 
 
 def is_terminal() -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The random streams of the Python library. There is one per component, derived from the run's seed and the component's
-name."""
+"""The random streams of the Python library. Each component has a random stream, which is derived from the run's seed
+and the component's name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
 
     seed: The seed ``run.seed``.
     name: The name of the component (``access.outages``).
-    numbers: Integers, 0 or larger, that distinguish several streams of the same component.
+    numbers: The integers are 0 or larger, and distinguish several streams of the same component.
     Returns: numpy.random.Generator. The generator is PCG64. A change of numpy's default generator would change results.
 
     `numpy.random.SeedSequence` with a spawn key: streams of different keys are independent of each other.

@@ -2,8 +2,8 @@
 """Reads TOML texts that may be malicious. Unlike `tomllib`, it refuses a key of thousands of parts.
 
 The time that tomllib needs grows with the square of the number of parts in a dotted key. For a key `x.x.x...` of 40 kB,
-tomllib takes a minute, and for a key of 1 MB practically for ever (Python 3.11). Nested brackets do no harm, because
-they raise RecursionError at once.
+tomllib needs a minute. For a key of 1 MB, it would practically never end (Python 3.11). Nested brackets do no harm,
+because they raise RecursionError at once.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """Quantities with units, and their conversion from and to text. Only this module reads and writes texts with units.
 
 Times are integer nanoseconds, rates integer bits per second, sizes integer bytes. A text with a fraction of one of
-these units is an error. Lengths, angles, ratios and the two gravitational constants are floats. Each is the float
-nearest to the decimal number in the text. For every quantity ``parse(format(x)) == x``.
+these units is an error. Lengths, angles, ratios and the two gravitational constants are floats. The float nearest to
+the decimal number in the text is used. For every quantity ``parse(format(x)) == x``.
 
 ``"m"`` means metres, never minutes. Rates in bytes per second are refused, because ``kbps`` means kilobits in some
 tools and kilobytes in others (tc).
@@ -24,14 +24,14 @@ from leowarp.base.spelling import one_of
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A kind of quantity: its units and the representation of its number.
+    """A kind of quantity, with its units and the way in which its numbers are stored.
 
     name: The name of the quantity in messages, with the article ("a time").
     suffix: The suffix of the attributes and columns that hold this quantity.
     units: A dict from each unit to its exact size. The size is in the unit in which numbers are stored.
     whole: Whether the number is stored as an int, which is exact, or as a float.
     written: The units that `format` uses, largest first.
-    example: A correct text, for messages.
+    example: A correct text that messages show as an example.
     mistakes: A dict of a wrong unit that users often write -> hint.
     """
 
@@ -49,7 +49,8 @@ class Quantity:
         Raises ScenarioError if the text is a bare number, has no unit or a wrong one, or is not a whole number in the
         stored unit (if `whole` is set).
         text: The value from TOML. Only a str is valid. For any other type, the error shows how to write the value.
-        like: A valid text, for instance a default. If the unit is missing, the hint proposes the unit of this text.
+        like: A valid text, for instance a default. If a value has no unit, the error's hint proposes the unit of
+            `like`.
         Returns: The value in the stored unit, as an int if `whole` is set.
 
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
@@ -73,10 +74,10 @@ class Quantity:
             raise ScenarioError(f"{text!r} is too large for {self.name}") from None
 
     def format(self, value: int | float) -> str:
-        """Write a number as a text with a unit, from which `parse` returns the same number.
+        """Write a number as a text with a unit. For this text, `parse` returns the same number.
 
-        An integer quantity is written in the largest unit of which the number is an integer multiple. For a float, it
-        is the largest unit in which the number is 1 or more.
+        If the quantity is an integer, it is written in the largest unit of which it is an integer multiple. For a
+        float, it is the largest unit in which the number is 1 or more.
 
         Raises ValueError if the value is infinite or nan.
 
@@ -117,8 +118,8 @@ class Quantity:
 
     @property
     def zero_unit(self) -> str:
-        """The unit with which the value zero is written. For times it is the second. For other quantities it is the
-        smallest unit."""
+        """The unit with which the value zero is written. For times, this unit is the second. For other quantities it is
+        the smallest unit."""
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
@@ -146,8 +147,8 @@ class Quantity:
         return Fraction(match["number"].replace("_", "")), match["unit"]
 
     def _with_unit(self, number: object, like: object) -> str:
-        """Return a text with a number that lacked a unit, and with the unit of `like`. If that unit is not suitable,
-        the unit of the example is used."""
+        """Return a text with a number that lacked a unit, and with the unit of `like`. If the unit of `like` is not
+        suitable, the unit of the example is used."""
         for sample in (like, self.example):
             known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
             if known is not None and known["unit"] in self.units:
@@ -174,8 +175,8 @@ def _format(quantity: Quantity, value: int | float) -> str:
 def _decimal(value: Fraction) -> str | None:
     """Return the exact decimal text of a fraction, or None if there is no short one.
 
-    A fraction has an exact decimal only if its denominator has no prime factors other than 2 and 5. If the decimal is
-    long or the value is tiny, the result has an exponent.
+    A fraction has an exact decimal if its denominator has no prime factors except 2 and 5. Otherwise it has none. If
+    the decimal is long or the value is tiny, the result has an exponent.
     """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:

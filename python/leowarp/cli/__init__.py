@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line `leowarp`, with a verb for each stage of a run.
 
-A verb reads options, calls the library function that a notebook would call, and prints the result. The result is text
-for people, or one JSON object with ``--json``. Slow modules (numpy, Arrow, figures) are imported inside the verbs. Help
-and completion therefore appear at once.
+A verb reads options and prints the result of a library function. A notebook would call the same function. The result is
+text for people, or one JSON object with ``--json``. Slow modules (numpy, Arrow, figures) are imported inside the verbs.
+Help and completion therefore appear at once.
 
 The exit statuses are defined in `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in
 scenario or usage. Exit status 3 means that the machine lacks something, 4 that the guest failed. Exit status 5 means an
@@ -24,8 +24,8 @@ from leowarp.running.garbage import rarely_collected
 def main() -> None:
     """Run the typed verb, and end the process with its exit status.
 
-    All errors of the library are printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` the
-    error is raised with its traceback instead.
+    All errors of the library are printed in one form, with the attempted action and a hint. With ``LEOWARP_DEBUG=1``,
+    the error is not printed in this form, but raised with its traceback.
 
     Raises SystemExit in every case, with the verb's exit status.
     """
@@ -78,8 +78,8 @@ def _run() -> None:
 
 
 def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
-    """Return a context that limits the memory of a verb that only reads run directories. The context limits nothing for
-    other verbs, or if the user raised the limit."""
+    """Return a context that limits the memory of a verb that only reads run directories. The context has no effect for
+    other verbs. It also has no effect if the user raised the limit."""
     from leowarp.base import parquetfiles
     from leowarp.base.machine.bound import bounded_memory
 
@@ -90,7 +90,7 @@ def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
 
 
 def _tell(error: LeowarpError) -> None:
-    """Print an error as far as the output streams still work."""
+    """Print an error, even if an output stream no longer works."""
     try:
         from leowarp.cli.output import print_error, print_error_json
 
@@ -111,6 +111,7 @@ def _tell(error: LeowarpError) -> None:
 
 
 def _give_up_stdout() -> None:
-    """Redirect stdout to the null device, because Python's flush at exit would raise the same error again."""
+    """Redirect stdout to the null device. Otherwise, Python would flush stdout at exit and raise the same error
+    again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

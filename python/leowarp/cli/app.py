@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The typer application with all verbs. The verbs are in the order of the stages of a run.
 
-A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options. Its docstring is
-the help text and has no sections (example: Returns).
+A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options. The docstring is
+the help text. It has no sections such as Returns.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class _AsWritten(TyperGroup):
         _escape(self)
 
     def main(self, *given: Any, **options: Any) -> Any:
-        """Run the program. Typer adds its completion options after it has made the verbs. For this reason, this method
-        replaces the conversion of parameters, and not the constructor."""
+        """Run the program. Typer adds its completion options after it has made the verbs. The constructor is therefore
+        too early to replace the conversion of parameters, so this method replaces it."""
         _convert_plainly(self)
         return super().main(*given, **options)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the typed verb. A former verb raises an error that names its replacement."""
+        """Return the typed verb. For a former verb, raise an error that names its replacement."""
         if args and args[0] in _MOVED:
             raise ScenarioError(f"there is no verb {args[0]}", hint=f"leowarp {_MOVED[args[0]]}")
         return super().resolve_command(ctx, args)

@@ -114,8 +114,8 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Return the value for the argument `progress` of `run`. If the kind is JSON, it is a function. For other kinds, it
-    is True if a display is shown."""
+    """Return the value for the argument `progress` of `run`. For the kind JSON, the value is a function. For other
+    kinds, it is True if a display is shown."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 

@@ -44,7 +44,7 @@ _GAP, _EDGES = 3, 2
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
-    """Return how many columns of numbers fit beside a table's first column, at least 1.
+    """Return how many columns of numbers fit beside a table's first column. The result is at least 1.
 
     first: The cells of the first column.
     heads, columns: The headers and the cells of the number columns.
@@ -74,10 +74,10 @@ def _folded(head: str, column: Sequence[Any]) -> str:
 def print_table(
     title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
 ) -> None:
-    """Print a table. The first column and the columns named in `text` contain text. They are left-aligned and may be
-    folded. All other columns contain numbers. Numbers are right-aligned and never broken, because a part of a broken
-    number looks like another number. A table wider than the terminal is printed at its full width, and the terminal
-    breaks its lines. A missing value is printed as a dash.
+    """Print a table. The first column and the columns named in `text` contain text. These columns are left-aligned, and
+    their texts may be folded. All other columns contain numbers. Numbers are right-aligned. They are never broken,
+    because a part of a number looks like another number. A table wider than the terminal is printed at its full width,
+    and the terminal breaks its lines. A missing value is printed as a dash.
     """
     from rich import box
     from rich.table import Table

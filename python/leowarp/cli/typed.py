@@ -2,7 +2,7 @@
 """Converts typed words to the values of a verb's parameters, without pydantic.
 
 Typer (for example 0.29) uses pydantic to convert values. Importing pydantic takes a tenth of the time of a short run.
-Typer converts all other values. All error messages are typer's.
+Typer converts all other values. Typer also writes all error messages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 
 def convert_plainly(param: Any) -> None:
-    """Make a parameter of a verb convert plain words itself. typer converts all other values."""
+    """Make a verb's parameter convert plain words without typer. typer converts all other values."""
     by_typer = param.process_value
 
     def process_value(context: Any, value: Any) -> Any:
@@ -30,7 +30,8 @@ def convert_plainly(param: Any) -> None:
 
 
 def _converted(value: Any, param: Any) -> Any:
-    """Return the value of a parameter. If it has no value, return an empty tuple for a list, and otherwise None.
+    """Return the value of a parameter. If a parameter has no value, the result is an empty tuple for a list, and
+    otherwise None.
 
     Raises ValueError if typer has to convert the value.
     """
@@ -47,7 +48,7 @@ def _converted(value: Any, param: Any) -> Any:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """Return the value for a word, an existing or new path, or an element of an enumeration.
+    """Return the value as a word, as an existing or new path, or as an element of an enumeration.
 
     Raises ValueError if typer has to convert the value.
     """

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """The travel times that remain for packets to the host's station. They are counted from the far ends of a node's
+    """The travel times that packets still need to reach the host's station. The times begin at the far ends of a node's
     old and new link.
 
-    old_ns: The longest remaining time on the old path. At each further link, the time to transmit one full packet is
-        included. If a link's delay changes at the switch, the larger delay is used.
+    old_ns: The longest remaining travel time on the old path. The time includes the transmission of one full packet at
+        each further link. If a link's delay changes at the switch, the larger delay is used.
     new_ns: The shortest remaining travel time on the new path.
     old, new: tuple of (node, node). The links of the old path and of the new path.
     """
@@ -40,14 +40,14 @@ class Rests:
 class Switch:
     """A change of a node's route to a host from one link to another.
 
-    old, new: (node, node). The first link after the node, on the old path and on the new path.
-    rests: The remaining travel times of packets on the old path and on the new path. None means that packets sent on
-        the old link never arrive.
+    old, new: (node, node). The first link after the node: `old` on the old path, and `new` on the new path.
+    rests: The remaining travel times of packets on the old path and on the new path. If packets on the old link never
+        arrive, `rests` is None.
     copies_refused, marker_refused: The reason why the node does not send copies or a marker, as written in the column
         `refused`. None means that it sends them.
-    met: ((node, node), (node, node)) or None. The last link of the old path and of the new path before the node at
-        which these paths meet. None means that there is no marker.
-    old_delay_ns, new_delay_ns: The delays of the node's old and new link from this instant on.
+    met: ((node, node), (node, node)) or None. The old path and the new path meet at a node. These are the last links of
+        the two paths before this node. None means that there is no marker.
+    old_delay_ns, new_delay_ns: From this instant on, the node's old link and new link have these delays.
     """
 
     t_ns: int
@@ -66,12 +66,13 @@ class Switch:
 class Notice:
     """A notice that a host must receive according to the run's cures.
 
-    told, destination: The node of the host that the notice is sent to, and the node of the host to which packets go.
-    link: (node, node). The link over which the notice's node sends: the old link if the notice precedes the change, and
-        otherwise the new one.
-    wait_ns: The waiting time in a false notice. None means that the notice is true. Its waiting time is then computed
-        from `switch` and `answer_ns`.
-    switch: The switch that a true notice announces.
+    told, destination: `told` is the node of the host that gets the notice. `destination` is the node of the host to
+        which packets go.
+    link: (node, node). The link over which the notice's node sends. It is the old link if the notice precedes the
+        change, and otherwise the new link.
+    wait_ns: The waiting time in a false notice. None means that the notice is true. The waiting time in a true notice
+        is computed from `switch` and `answer_ns`.
+    switch: If the notice is true, this is the switch that it announces.
     answer_ns: The travel time from the destination to the host, minus the travel time of the notice, in ns. None means
         that there is no path.
     """
@@ -222,7 +223,7 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Return the nodes of the hosts that send and receive packets of a flow in one direction. 0 is the data direction,
-    1 the return direction."""
+    """For one direction of a flow, return two nodes: that of the sending host, and that of the receiving host.
+    Direction 0 is the data direction, and direction 1 the return direction."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

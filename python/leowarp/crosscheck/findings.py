@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of the checks: values compared, differences, and values that could not be compared."""
+"""The results of the checks: the number of compared values, the differences, and the values that could not be
+compared."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Link = tuple[str, str]
 """A direction of a link: the sending node and the receiving node."""
 Entry = tuple[str, str]
-"""A route: a node, and the node of the host to which the packets go."""
+"""A route has two parts: the node that sends, and the node of the host to which the packets go."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class State:
     """The state of the network at one instant: routes, delays and rates, and the directions that are down or lose
     packets.
 
-    entries: dict of (node, host) to node. The next node on the path from a node to a host.
+    entries: dict of (node, host) to node. For a node and a host, the next node on the path to this host.
     delays_ns, rates_bps: dict of (node, node) to int. The delay and the rate of each direction of a link. A direction
         without an entry in `rates_bps` has no rate limit.
     down, lost: set of (node, node). `down` has the directions that are down, and `lost` has the directions that lost
@@ -66,8 +66,8 @@ class Instant:
     """An instant at which the network changed.
 
     state: The state from this instant on. When the next instant is read, this object is modified.
-    former: dict of (node, host) to node. The next hops before `t_ns`, for the routes that were changed or removed at
-        `t_ns`.
+    former: dict of (node, host) to node. The next hops before `t_ns`. The dict contains only routes that were changed
+        or removed at `t_ns`.
     former_ns: dict of (node, node) to int. The previous delay of each direction whose delay changed at `t_ns`.
     """
 
@@ -78,7 +78,7 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """A dict from each route whose next node changed to the previous next node."""
+        """The routes whose next node changed, as a dict from the route to its previous next node."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
@@ -86,7 +86,8 @@ class Instant:
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Return the sum of the delays, in ns, that the links of a path had before this instant."""
+        """Return the delay of a path just before this instant, in ns. It is the sum of the delays of the path's
+        links."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
@@ -140,5 +141,5 @@ def talking(run: Run) -> list[tuple[str, str]]:
 
 
 def station_of_host(state: State, host: str) -> str | None:
-    """Return the station at the other end of a host's wire. None means that the host has no wire."""
+    """Return the station to which a host is connected by its wire. None means that the host has no wire."""
     return next((node for (node, to), following in state.entries.items() if to == following == host), None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check for each node how many packets enter and leave it. The node itself must have sent the difference, for example
-as copies."""
+"""Check for each node how many packets enter and leave it. If more packets leave than enter, the node itself must have
+sent the additional packets, for example as copies."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return how many markers each node sent, and how many arrived at the node where their path ends."""
+    """Return two counts for each node: the markers that it sent, and the markers that arrived at it as the end of their
+    path."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -102,8 +103,8 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return two counts of notices: those that each node sent over links, and those that each station sent to its own
-    host over the wire."""
+    """Return the number of notices that each node sent over links. Also return the number that each station sent to its
+    own host over the wire."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""The maximum delay in ns with which the guest may apply an event of the timeline. The time is not 0, because each
+"""The guest may apply an event of the timeline late, by at most this time in ns. Some delay is normal, because each
 reading of the agent's clock advances the clock by 512 ns."""
 
 # The size of a marker's packet in bytes (design/cures.md). The packet has an IPv4 header, an ICMP header, a magic
@@ -34,7 +34,7 @@ T = TypeVar("T", Switch, Notice)
 class Judge:
     """A run and the actions that its cures require, with one check per table.
 
-    stations: The stored packets of each station. None means that not all packets of the run were stored.
+    stations: The stored packets of each station. None means that at least one packet of the run was not stored.
     """
 
     run: Run
@@ -67,7 +67,7 @@ class Judge:
         return found
 
     def switches(self) -> Findings:
-        """Check which packets each switch moved, held or copied."""
+        """Check the records of the switches: the packets that each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
         # If packets are not copied, a switch has a row only if it moved or held packets.
@@ -140,8 +140,8 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Return the time in ns after which the sender can have the acknowledgement of the last packet on the old path.
-        None means that this check cannot compute the time."""
+        """Return a waiting time in ns. After this time, the acknowledgement of the last packet on the old path can have
+        reached the sender. None means that this check cannot compute the time."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
@@ -157,13 +157,13 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Return how many packets wait at the old link and stay there, and when the last one arrives at the far end."""
+        """Return how many waiting packets stay at the old link, and when its last packet arrives at the far end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Return how much earlier, in ns, the first packet on the new path would arrive than the last packet on the old
+        """Return a difference of two arrival times in ns: last packet on the old path, minus first packet on the new
         path."""
         if switch.rests is None:
             return 0
@@ -237,8 +237,8 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Yield the rows of a table with the matching required actions. If a row has no action, or an action has no
-        row, `found` records a difference."""
+        """Yield each row of a table that matches a required action, together with this action. If a row has no action,
+        or an action has no row, `found` records a difference."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

@@ -61,8 +61,8 @@ class Stations:
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Return the packets to a host that reached the station of a link within a time interval. Packets that the
-        link's queue refused are left out."""
+        """Return the packets to the destination `host` that reached the link's station within a time interval. Packets
+        that the link's queue refused are left out."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
@@ -70,8 +70,8 @@ class Stations:
         return mine[~self.refused(mine, link)]
 
     def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """Return the packets with their sizes in bytes on a ground link. None means that the size of a packet is
-        unknown."""
+        """Return the packets, with the number of bytes that each takes on a ground link. None means that the size of a
+        packet is unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
@@ -97,12 +97,13 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """The packets that are still at a link when a node stops using it. The link has a FIFO queue, a rate and a delay.
+    """The packets that a link still has when a node stops using this link. The link has a FIFO queue, a rate and a
+    delay.
 
     waiting_pkts, waiting_bytes: The packets whose transmission had not begun when the node stopped using the link. The
         bytes include the link's overhead.
-    all_arrived_ns, begun_arrived_ns: The arrival time of the last packet at the link's far end, and of the last packet
-        whose transmission had begun. 0 means no packet.
+    all_arrived_ns, begun_arrived_ns: Two arrival times at the link's far end: of the last packet, and of the last
+        packet whose transmission had begun. If there is no such packet, the time is 0.
     """
 
     waiting_pkts: int
@@ -118,8 +119,8 @@ def queue_at(
 
     at_ns: The instant at which the node stops using the link.
     rate_bps: The rate of the link. None means that transmission takes no time.
-    delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. A packet gets the delay at
-        the end of its transmission, and packets do not overtake each other.
+    delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. A packet gets the delay
+        that the link has at the end of the packet's transmission. Packets do not overtake each other.
     marker_bytes: The size of a marker, which is sent as the last packet on the link. None means that no marker is sent.
         In `all_arrived_ns` and `begun_arrived_ns`, the marker counts as a packet.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the table `orders` about numbered packets. The check uses the departures and arrivals of stored packets.
 
-A packet that waits for another packet leaves when the other packet arrives. On a link with a rate, two packets never
-arrive at the same instant. If packets have equal arrival times, at least all but one of them waited. This bounds the
-number of waiting packets and the longest wait.
+If packet A waits for packet B, A leaves when B arrives. On a link with a rate, two packets never arrive at the same
+instant. If n packets arrive at the same instant, at least n - 1 of them waited. This bounds the number of waiting
+packets and the longest wait.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """The numbers of a stream's packets that were late, were lost or had to wait, from stored packets. The arrays are
-    in the order of the packets' numbers.
+    """The late, lost and waiting packets of one stream, by packet number. They are found in the stored packets. The
+    arrays are in the order of the packets' numbers.
 
-    late_pkts, lost_pkts: The packets that arrived after a packet with a larger number, and the packets that never
-        arrived although a packet with a larger number did.
+    late_pkts, lost_pkts: Late packets arrived after a packet with a larger number. Lost packets never arrived, although
+        a packet with a larger number arrived.
     together: For each instant with several arrivals, the positions of the packets that arrive.
     """
 
@@ -41,7 +41,7 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""The upper bound for values of which only the lower bound is checked."""
+"""For some values, only the lower bound is checked. This number is then the upper bound."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
@@ -57,7 +57,7 @@ def waits_of(received_ns: np.ndarray) -> Waits:
 
 
 def orders(run: Run, changes: Changes, stations: Stations | None) -> Findings:
-    """Check the table `orders`, whose rows are streams of packets that were numbered, resequenced, or sent twice."""
+    """Check the table `orders`. Each row is a stream of packets that were numbered, resequenced, or sent twice."""
     found = Findings()
     frame = run.orders()
     for row in frame.itertuples(index=False):
@@ -153,7 +153,7 @@ def _only_of_a_new_way(
     run: Run, changes: Changes, target: str, parts: list[pd.DataFrame], waits: list[Waits], where: str,
     found: Findings,
 ) -> None:  # fmt: skip
-    """Check that a packet waited only if a node sent it on a new path, and only for a limited time after the change.
+    """Check each packet that waited. A node must have sent it on a new path, at most a limited time after the change.
     The check applies only to runs with the advanced algorithm."""
     delay_ns = run.plan.cures.resequence_delay_ns
     switched_ns = [switch.t_ns for switch in changes.switches if switch.host == target]

@@ -2,8 +2,8 @@
 """Checks on SGP4's drag: limits beyond which a mean orbit has decayed or grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
-section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive. With
-SGP4, a satellite that has fallen into the Earth rises again, to any height, with error code 0.
+section 6; `tempa` in Vallado's code). Far from the epoch, the value of the polynomial is negative, but its square is
+positive. In SGP4, a satellite that has fallen into the Earth rises again to any height. The error code is then 0.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""The minimum height of a mean orbit, in km. It is the Karman line, below which nothing orbits. A satellite with a
-lower mean orbit has decayed."""
+"""The minimum height of a mean orbit, in km. This height is the Karman line, below which nothing orbits. A satellite
+with a lower mean orbit has decayed."""
 MOST_GROWTH = 1.1
 """The maximum factor by which the semi-major axis may have grown since the epoch. If the factor is larger, SGP4 has
 extrapolated drag too far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No
@@ -24,20 +24,21 @@ real orbit changes so fast: ion engines raise an orbit by 100 km per month, and 
 orbit of 10 h by 10 %, before it decays."""
 _STEADY = 0.02
 """If the semi-major axis changes by at most this share, a check of a few instants is enough. SGP4 models drag by a
-polynomial of degree four, which falls faster and faster. Before the polynomial reaches 0, at least one of four evenly
-spaced instants shows a larger change than this share."""
+polynomial of degree four, whose value falls faster and faster. Before the polynomial reaches 0, at least one of four
+evenly spaced instants shows a larger change than this share."""
 _FEW, _MANY = 4, 64
 """The number of instants to check between the epoch and each end of the run. The first number is for a steady orbit,
 the second for any other orbit."""
 _SHORT_PERIOD = 0.01
-"""The number that is added to the eccentricity to find a satellite's largest distance. It is a fraction of the radius.
-J2's periodic terms change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""
+"""A satellite's largest distance is computed with the eccentricity plus this number. The number is a fraction of the
+radius. J2's periodic terms change the radius by up to 20 km in low orbits, which is less than a hundredth of the
+radius."""
 _MINUTES_PER_DAY = 1440.0
 
 
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
-    """Return the reason why a mean orbit does not last to the end of the run. None means that the orbit lasts to the
-    end of the run.
+    """If a mean orbit ends before the end of the run, return the reason. None means that the orbit lasts to the end of
+    the run.
 
     orbit: The satellite's SGP4 object. SGP4 propagates this object to other instants, so the object is modified.
     ends_d: The Julian dates of start and end of the run, UTC, as a float64 array of shape (2,).
@@ -66,9 +67,9 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Return the largest distance from the Earth's centre, in km, that a satellite with these elements can reach.
 
-    The result is the apogee of the orbit with the largest semi-major axis that `MOST_GROWTH` allows. In orbits with
-    periods above 225 min (SGP4's deep space), Sun and Moon can raise the eccentricity up to 1. In lower orbits, drag
-    alone changes the eccentricity, and reduces it.
+    Among the orbits that `MOST_GROWTH` allows, one has the largest semi-major axis. The result is the apogee of this
+    orbit. In orbits with periods above 225 min (SGP4's deep space), Sun and Moon can raise the eccentricity up to 1. In
+    lower orbits, drag alone changes the eccentricity, and reduces it.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))

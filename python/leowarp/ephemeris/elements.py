@@ -24,7 +24,7 @@ from leowarp.ephemeris.tle import HEADER, from_tle
 class ElementFile:
     """The contents of a file of elements.
 
-    elements: All element sets, in the order of the file. A satellite may have several.
+    elements: All element sets, in the order of the file. A satellite may have several element sets.
     header: The numbers of planes and of satellites per plane in Hypatia's first line. None means that the file has no
         header.
     skipped: How often each kind of text occurs that is not an element set.
@@ -57,8 +57,8 @@ def element_file(path: Path) -> ElementFile:
 
     path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN. The beginning of the text shows its format. If the first
         line has two numbers, it is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
-    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or is not for SGP4. The
-    message has file and line.
+    Raises ScenarioError if the file cannot be read, or if it has no satellite. The same error is raised if a record is
+    damaged or not for SGP4. The message has file and line.
     """
     text = _text_of(path)
     start = text.lstrip()[:1]
@@ -142,8 +142,8 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """Return the end of a message about a text without satellites. It quotes the beginning of the text, and says which
-    parts were skipped."""
+    """Return the end of a message about a text without satellites. The end of the message quotes the beginning of the
+    text, and names the skipped parts."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

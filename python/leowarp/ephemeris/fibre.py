@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the delay of a fibre along the great circle between two stations. It is compared with the delay of a
+"""Computes the delay of a fibre along the great circle between two stations. This delay is compared with the delay of a
 satellite path."""
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ EARTH_RADIUS_M = 6_371_008.8
 
 @dataclass(frozen=True)
 class Fibre:
-    """A fibre along the great circle, which is the shortest possible one. Real fibres are 33 to 50 % longer, and their
-    equipment adds delay.
+    """A fibre along the great circle. No fibre between the two stations can be shorter. Real fibres are 33 to 50 %
+    longer than the great circle, and their equipment adds delay.
 
     source, destination: The names of the stations.
     """

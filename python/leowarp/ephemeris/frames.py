@@ -9,8 +9,8 @@ All three frames have their origin at the Earth's centre and z along its axis:
 
 TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at
 most 0.6 arc seconds, 15 m on the ground). UT1 - UTC, which is below 0.9 s, is also neglected. In 0.9 s, a point on the
-equator moves 420 m. Such an error turns satellites and stations by the same angle, so distances stay the same. Mean
-sidereal time is the right angle here, because TEME uses the mean equinox.
+equator moves 420 m. Such an error turns satellites and stations by the same angle, so distances stay the same. The mean
+sidereal time is the correct angle, because TEME uses the mean equinox.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 
 def julian_date(instant: datetime) -> tuple[float, float]:
     """Return the Julian date of an instant (UTC) as two numbers. The first number is the Julian date of the last
-    midnight, which ends in .5. The second is the fraction of a day since then.
+    midnight, which ends in .5. The second number is the time since that midnight, as a fraction of a day.
 
-    A single float would resolve only 40 us. The library `sgp4` takes the two numbers as two arguments.
+    With one float, the resolution would be only 40 us. The library `sgp4` takes the two numbers as two arguments.
 
     Raises ValueError if the instant has no time zone.
     """
@@ -112,7 +112,7 @@ def geodetic_to_ecef_m(
 
 
 def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
-    """Return the unit vector (ECEF) that points up at a geodetic latitude and longitude, shape (3,).
+    """Return the unit vector (ECEF) in the upward direction at a geodetic latitude and longitude, shape (3,).
 
     By definition, geodetic latitude and longitude give the direction of the ellipsoid's normal, for any flattening.
     """

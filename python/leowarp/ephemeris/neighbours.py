@@ -12,11 +12,11 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 
 _NEIGHBOUR = 3.5
-"""Neighbouring planes have nodes at most this far apart, in multiples of the usual distance. Even if two planes in
-between are missing, the planes count as neighbours."""
+"""Neighbouring planes have nodes at most this far apart, in multiples of the usual distance. Planes are neighbours even
+if two planes between them are missing."""
 _SEAM = 0.4
 """The distance between the two planes at the seam of a star may differ from the usual distance by this share. For
-Iridium, the distance across the seam is 22 deg, and all others are 31.6 deg."""
+Iridium, the distance across the seam is 22 deg, and all other distances are 31.6 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,8 +50,8 @@ class FoundShell:
 
 
 def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) -> FoundShell:
-    """Return the shell of a file whose header gives the number of planes. As in Hypatia, slots of the same number in
-    neighbouring planes are linked."""
+    """Return the shell of a file whose header gives the number of planes. As in Hypatia, links connect slots with the
+    same number in neighbouring planes."""
     slots = np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)
     return FoundShell(
         inclination_deg=float(np.median(orbits.inclination_deg)),
@@ -96,7 +96,8 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
 def _beside(
     fits: list[Slots], gaps_deg: NDArray[np.float64], spacing_deg: float, kind: str
 ) -> tuple[list[tuple[int, int, float]], int | None]:
-    """Return the neighbouring pairs of sorted planes, in the form of `FoundShell.beside`, and Walker's F."""
+    """Return the pairs of neighbouring planes among sorted planes, in the form of `FoundShell.beside`. Also return
+    Walker's F."""
     a = np.flatnonzero(gaps_deg <= _NEIGHBOUR * spacing_deg)
     a = a[(a < len(fits) - 1) | (kind == "delta")]
     b = (a + 1) % len(fits)
@@ -134,9 +135,9 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
     """Return Walker's F from the phases between neighbouring planes. None means that fewer than 75 % of the phases
     agree with one F.
 
-    Errors in the phases of single planes cancel when the phases around a ring are added, so F is exact.
+    When all phases around a ring are added, errors in the phases of single planes cancel. Therefore, F is exact.
 
-    ahead: The number of slots by which each plane is ahead of the previous plane, as a float64 array of shape (m,).
+    ahead: For each plane, the number of slots by which it is ahead of the previous plane: float64 array of shape (m,).
     planes: The number of planes in the complete pattern.
     """
     if len(ahead) == 0:

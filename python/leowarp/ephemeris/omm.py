@@ -40,13 +40,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 """The optional fields and their allowed values. Case and blanks are ignored."""
 NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
-"""The fields that no message for SGP4 has. They are the date of a reference frame, and the drag terms of SGP4-XP."""
+"""A message for SGP4 has none of these fields. These fields are the date of a reference frame, and the drag terms of
+SGP4-XP."""
 UNITS = {
     "SEMI_MAJOR_AXIS": "km", "MEAN_MOTION": "rev/day", "INCLINATION": "deg", "RA_OF_ASC_NODE": "deg",
     "ARG_OF_PERICENTER": "deg", "MEAN_ANOMALY": "deg", "BSTAR": "1/er", "MEAN_MOTION_DOT": "rev/day**2",
     "MEAN_MOTION_DDOT": "rev/day**3", "GM": "km**3/s**2",
 }  # fmt: skip
-"""The unit of each field. Some encodings write it beside the value."""
+"""The unit of each field. Some encodings contain the unit beside the value."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
 """The fields that are checked. All other fields are ignored."""
 _BELOW_1 = math.nextafter(1.0, 0.0)
@@ -56,11 +57,11 @@ _RANGES = {
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
     "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
 }  # fmt: skip
-"""The smallest and largest allowed value of each field. For comparison: a satellite with 17.6 revolutions per day would
-be at the Earth's surface."""
+"""The smallest and largest allowed value of each field. For comparison, a satellite at the Earth's surface would make
+17.0 revolutions per day."""
 _MOST_SGP4_NUMBER = 339_999
-"""The largest catalogue number that `sgp4` accepts (Alpha-5). A larger number can be replaced by another one, because
-SGP4 computes nothing from it."""
+"""The largest catalogue number that `sgp4` accepts (Alpha-5). leowarp can give `sgp4` another number instead of a
+larger one, because SGP4 computes nothing from the number."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
 
@@ -107,8 +108,8 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
 
 def unit_is_right(key: str, unit: str) -> bool:
-    """Return whether `unit` is the unit that CCSDS prescribes for the field `key`. The result is true for any unit of a
-    field that is not in `UNITS`.
+    """Return whether `unit` is the unit that CCSDS prescribes for the field `key`. If a field is not in `UNITS`, the
+    result is true for any unit.
 
     >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
     (True, False)
@@ -123,7 +124,7 @@ def _satellite(fields: Fields) -> str:
 
 
 def _check_meaning(where: str, fields: Fields) -> None:
-    """Reject a message whose elements are not meant for SGP4, or are not for an orbit of the Earth."""
+    """Reject a message unless its elements are meant for SGP4 and for an orbit of the Earth."""
     for key, allowed in ALLOWED.items():
         value = re.sub(r"\s+", "", fields.get(key, allowed[0])).upper()
         if value not in allowed:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readers of OMMs in JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of each message and
-the line on which it begins."""
+"""The readers of OMMs in JSON, CSV, XML (505.0-B) and KVN (502.0-B). For each message, the readers return its fields
+and the line on which it begins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leowarp.base.skips import Skips
 from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
 
 Message = tuple[int, Fields]
-"""A message, as the line on which it begins (from 1) and its fields."""
+"""A message: the number of the line on which it begins, counted from 1, and its fields."""
 
 _OTHER_MESSAGES = {"aem", "acm", "apm", "cdm", "ocm", "oem", "opm", "rdm", "tdm"}
 _KVN_LINE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
@@ -41,9 +41,10 @@ def is_kvn(text: str) -> bool:
 
 
 def json_messages(path: Path, text: str) -> Iterator[Message]:
-    """Read messages in JSON. The text is one object, a list of objects, or several of them.
+    """Read messages in JSON. The text contains one or more JSON values. Each value is an object or a list of objects.
 
-    Raises ScenarioError if the text is not JSON, an object has a key twice, or a value is a list or an object.
+    Raises ScenarioError if the text is not JSON, or if a key occurs twice in an object. Values that are lists or
+    objects raise it too.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_once, parse_float=str, parse_int=str, parse_constant=str, strict=False
@@ -121,8 +122,8 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Read messages in XML, one per segment, in any namespace.
 
-    Raises ScenarioError if the text is not XML, or a segment lacks metadata or mean elements, has a field twice, or has
-    a unit that CCSDS does not prescribe.
+    Raises ScenarioError if the text is not XML. Also raised if a segment lacks metadata or mean elements, has a field
+    twice, or has a wrong unit. CCSDS prescribes the units.
     """
     reader = _Xml(path, skipped)
     try:

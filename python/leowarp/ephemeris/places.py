@@ -25,7 +25,7 @@ class Places:
     shells: The shells, sorted by inclination and altitude.
     shell, plane, slot: The shell, plane and slot of each satellite, from 0, as int arrays of shape (n,). -1 means that
         the satellite has no slot.
-    sentences: The descriptions of the planes that were found, and of the satellites without a slot.
+    sentences: The sentences that describe the found planes and the satellites without a slot.
     """
 
     shells: tuple[FoundShell, ...]
@@ -45,7 +45,8 @@ class Places:
 def places_of(orbits: Sgp4Orbits) -> Places:
     """Find planes and slots from the satellites' orbits at the run's time 0.
 
-    Raises ScenarioError if too few satellites are evenly spaced, or if their order contradicts the file's header.
+    Raises ScenarioError if too few satellites are evenly spaced, or if the satellites' order contradicts the file's
+    header.
     """
     elements = orbits.mean_elements()
     if orbits.header is None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for planes and slots of satellites, if the file of elements does not give them. It uses gaps between the
-mean elements.
+"""Searches for the planes and slots of satellites, if the file of elements does not give them. The search uses gaps
+between the mean elements.
 
 Satellites are sorted by inclination and by altitude. A family is a set of satellites in which no gap exceeds 0.1 deg of
 inclination or 5 km of altitude. A plane is a part of a family. In a plane, no gap exceeds 1 km of altitude, and no gap
-between ascending nodes is large. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends
-on the family. The limit separates gaps within planes from gaps between planes. In the sorted list of gaps, it lies
+between ascending nodes is large. A gap between nodes is large if it exceeds the family's limit, which is 0.5 to 5 deg.
+Gaps within planes are below the limit, and gaps between planes are above it. In the sorted list of gaps, the limit lies
 between the two successive gaps with the largest ratio. A plane must have at least half as many satellites as the plane
 of the family's median satellite. Slots are fitted to each plane (`ephemeris.slots`). Satellites that rise, sink or
 drift belong to no plane, and spare satellites have no slot. Both are left out.
@@ -33,11 +33,11 @@ PLANE_GAP_M = 1_000.0
 """The gap in altitude that separates planes. At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2
 deg per day. Satellites that keep their slots drift less."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""If the gap between two nodes is below the first value, the planes are never separated. Above the second value, they
-always are."""
+"""A gap between two nodes that is below the first value never separates planes. A gap above the second value always
+does."""
 MOST_CHANCE = 0.01
-"""Slots are accepted only if satellites at random phases would fill them equally well with at most this probability. At
-0.01, three evenly spaced satellites in one plane are enough for slots to be accepted, but two are not."""
+"""Slots are accepted only if an equally good fit by random phases has at most this probability. At 0.01, three evenly
+spaced satellites in one plane are enough for slots to be accepted, but two are not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
@@ -61,8 +61,8 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
 
 
 def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
-    """Split members at gaps in each of the quantities (values, gap), until no part has a gap. The parts are in the
-    order of the quantities' values."""
+    """Split members wherever a quantity has a gap, until no part has a gap. Each quantity is (values, gap). The parts
+    are in the order of the quantities' values."""
     for values, gap in dimensions:
         order = members[np.argsort(values[members], kind="stable")]
         cuts = np.flatnonzero(np.diff(values[order]) > gap) + 1
@@ -84,8 +84,8 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """For each satellite, take the number of satellites in its plane. Return the median of these numbers. The result
-    does not fall if there are many small planes, unlike a median over planes."""
+    """For each satellite, take the number of satellites in its plane. Return the median of these numbers. A median over
+    planes would become smaller with many small planes, but this result does not."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
@@ -109,11 +109,10 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 
 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
-    """If satellites had random phases, they might fill as many slots by chance. Return an upper bound of this
-    probability.
+    """Return an upper bound of the probability that satellites with random phases would fill as many slots.
 
-    sizes, filled, counts: The number of satellites, of filled slots, and of all slots in each plane. Int arrays of
-        shape (planes,).
+    sizes, filled, counts: Three int arrays of shape (planes,): each plane's number of satellites, of filled slots, and
+        of all slots.
     common: The number of slots in most planes.
     """
     # The first satellite of a plane determines where the plane's slots are. It is therefore no evidence that satellites
@@ -134,7 +133,7 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
 
 
 def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """Keep the plane with most satellites if several planes have the same node."""
+    """If several planes have the same node, keep the plane with the most satellites."""
     chosen: list[NDArray[np.intp]] = []
     nodes_deg: list[float] = []
     for bundle in sorted(bundles, key=len, reverse=True):
@@ -148,8 +147,8 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
     """Fit slots to a plane. The number of slots is the shell's, or a number that fits this plane better.
 
-    A plane gets its own number if this number fits more than half of the satellites. In addition, the shell's number
-    must fit less than half.
+    The plane gets its own number of slots only if that number fits more than half of its satellites. The shell's number
+    must also fit less than half of them.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):

@@ -43,9 +43,9 @@ class Ephemeris:
     orbits: A `Walker` pattern, `Shells` of several patterns, or `Sgp4Orbits`.
     names: The names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
         ``s-K-PP-SS`` for the K-th of several patterns.
-    warnings: Texts that say what a user should check before trusting the positions, and which planes were found.
-    places: The planes and slots that were found for the satellites of a file of elements. None means that no link of
-        the plan depends on them.
+    warnings: Texts that say which planes were found, and what a user should check before trusting the positions.
+    places: For a file of elements, the planes and slots that were found for its satellites. If no link of the plan
+        depends on planes and slots, the value is None.
     """
 
     orbits: Orbits
@@ -98,7 +98,7 @@ def planned_places(plan: Plan) -> Places | None:
     """Return the planes and slots of a plan's file of elements. None means that there is no file, or that the links
     need no planes.
 
-    Raises ScenarioError for the same reasons as `ephemeris_of`.
+    Raises ScenarioError in the same cases as `ephemeris_of`.
     """
     if plan.constellation is None or plan.constellation.tle is None or plan.isl.rule != "plus-grid":
         return None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of a file's elements for a plan: one element set per satellite, without excluded satellites."""
+"""The element sets of a file that a plan uses. Each satellite has one element set, and excluded satellites have
+none."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from leowarp.ephemeris.sgp4_orbits import Element, Sgp4Orbits, epoch_of
 from leowarp.scenario.schema import Constellation, Run
 
 DECAYED = "decayed"
-"""The word in `constellation.leave_out` for all satellites without an orbit during the run."""
+"""This word in `constellation.leave_out` stands for all satellites without an orbit during the run."""
 NEAREST = "nearest epoch"
 _LISTED = 10
 """The maximum number of names in the hint about an unknown satellite."""
@@ -74,7 +75,7 @@ def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[
     """Choose for each satellite the element set whose epoch is nearest to the run's start. The result is in the order
     of the file.
 
-    If two sets are equally near, the earlier one is used. At the run's start, the later one was not known yet.
+    If two sets are equally near, the earlier set is used. The later set was not known yet at the run's start.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9
@@ -106,7 +107,8 @@ def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[
 
 
 def _check_same_satellite(path: Path, number: int, one: Element, other: Element) -> None:
-    """Reject two satellites with the same number, as in hand-made files (00000). One of them would be lost."""
+    """Reject two satellites with the same number. One of the satellites would be lost. Hand-made files, for example,
+    repeat the number 00000."""
     if one.name == other.name or (one.designator and one.designator == other.designator):
         return
     raise ScenarioError(

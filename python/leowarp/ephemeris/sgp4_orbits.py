@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites whose orbital elements are propagated by SGP4 (package `sgp4`, constants WGS72), all in one call."""
+"""Satellites with orbital elements for SGP4 (package `sgp4`, constants WGS72). One call propagates all of them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 
 OLDEST_ELEMENTS_D = 366.0
-"""The epoch of the elements may be at most this many days before or after the run. A longer time is an error. SGP4's
-error along the track grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770). After a year, positions are
-meaningless."""
+"""The epoch of the elements may be at most this many days before or after the run. An epoch further away is an error.
+SGP4's error along the track grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770). After a year, positions
+are meaningless."""
 OLD_ELEMENTS_D = 14.0
-"""leowarp warns about elements that are older than this, in days. The error grows by 1 to 3 km per day, so it has
-reached tens of kilometres."""
+"""leowarp warns about elements that are older than this, in days. At this age, SGP4's error has reached tens of
+kilometres, because it grows by 1 to 3 km per day."""
 FAR = 255
-"""The error code of leowarp for a position outside of every orbit that the elements allow. For such a position, SGP4
-itself reports no error."""
+"""leowarp's error code for a position that no orbit with these elements can reach. For such a position, SGP4 itself
+reports no error."""
 SAMPLES_OF_RUN = 5
-"""Before a run begins, all positions are checked at this number of instants of the run, including its start and its
-end."""
+"""Before a run begins, all positions are checked at this number of instants of the run. The run's start and end are
+among these instants."""
 WGS72_RADIUS_M = 6_378_135.0
 """The Earth radius of WGS72, which SGP4 uses as its unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
@@ -39,7 +39,7 @@ class Element:
     name: The name in the file, or "" if it has none.
     catalogue_number: NORAD's number of the satellite.
     line: The line of the elements in the file, from 1, for messages.
-    satrec: The object of `sgp4` with the constants of WGS72, with which the published elements are fitted (Vallado,
+    satrec: The object of `sgp4`. It has the constants of WGS72, with which the published elements are fitted (Vallado,
         Crawford, Hujsak, Kelso, AIAA 2006-6753).
     designator: The international designator, or "" if the file has none.
     note: A remark on an unusual epoch, or "".
@@ -78,8 +78,8 @@ class Sgp4Orbits:
 
     epoch: The instant (UTC) at which the constellation's clock is 0.
     start_ns: The time on the constellation's clock when the run's clock is 0.
-    header: The numbers of planes and of satellites per plane, from the first line of a file that lists satellites plane
-        by plane. None means that the file has no header.
+    header: The number of planes and the number of satellites per plane. Both come from the first line of a file that
+        lists its satellites plane by plane. None means that the file has no header.
     """
 
     file: str
@@ -113,7 +113,8 @@ class Sgp4Orbits:
         return TemeMetres(teme_m[0] if np.ndim(t_ns) == 0 else teme_m)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """Return the positions in SGP4's inertial frame, which is TEME, as `positions_teme_m` does."""
+        """Return the positions in SGP4's inertial frame, which is TEME. They are the positions that `positions_teme_m`
+        returns."""
         return self.positions_teme_m(t_ns)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
@@ -122,7 +123,7 @@ class Sgp4Orbits:
         return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:
-        """Return the mean orbits at the run's time 0, with NaN where SGP4 fails.
+        """Return the mean orbits at the run's time 0. If SGP4 fails for a satellite, its values are NaN.
 
         SGP4 propagates the elements to this instant with its secular rates. The rates include the effects of J2, J4 and
         drag, and for high orbits also the Sun and the Moon.
@@ -144,8 +145,8 @@ class Sgp4Orbits:
         )
 
     def lost(self, duration_ns: int) -> dict[int, str]:
-        """Return the satellites without an orbit during the run, each with a reason. Such a satellite has decayed, or
-        SGP4 fails, or SGP4 returns a position that is on no possible orbit.
+        """Return the satellites without an orbit during the run, each with a reason. A satellite has no orbit in three
+        cases: it has decayed, SGP4 fails, or SGP4 returns a position on no possible orbit.
 
         SGP4 models drag by a polynomial in the time since the epoch. Too long after the epoch, a satellite may fall
         into the Earth and reappear at any radius, although SGP4's error code is 0. The mean orbit is checked from the
@@ -216,15 +217,15 @@ class Sgp4Orbits:
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the Julian date of each instant, in two parts for `sgp4` and `gmst_rad`. The first part is a day that
-        ends in .5, and the second is a fraction of a day. Both have the shape of `t_ns`."""
+        ends in .5, and the second is a fraction of a day. Both parts have the shape of `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds after `epoch` are neglected: the clock runs in SI seconds.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
         return np.full(np.shape(fractions), day), fractions
 
     def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
-        """Raise ScenarioError for the first satellite with an error, at its first instant with an error. `error` (n, k)
-        contains SGP4's codes or `FAR`."""
+        """Raise ScenarioError for the first satellite that has an error. The message gives the time of this satellite's
+        first error. The array `error` of shape (n, k) contains SGP4's codes or `FAR`."""
         satellite, instant = (int(i) for i in np.argwhere(error)[0])
         element, code = self.elements[satellite], int(error[satellite, instant])
         when = self.epoch + timedelta(microseconds=(int(t_ns[instant]) + self.start_ns) / 1e3)
@@ -239,7 +240,7 @@ class Sgp4Orbits:
 
 
 def _reason(code: int, radius_km: float | None = None) -> str:
-    """Return the reason for a missing position, for SGP4's error code or `FAR`."""
+    """Return the reason for a missing position. `code` is SGP4's error code, or `FAR`."""
     if code == FAR:
         where = "" if radius_km is None or not np.isfinite(radius_km) else f" ({radius_km:,.0f} km from its centre)"
         return f"SGP4 flings it away from the Earth{where}, without an error"
@@ -263,7 +264,7 @@ def check_started(path: Path, element: Element) -> None:
 
 
 def epoch_of(satrec: Satrec) -> datetime:
-    """Return the epoch of the elements in UTC, rounded to 1 us. It is used only in messages."""
+    """Return the epoch of the elements in UTC, rounded to 1 us. This epoch is used only in messages."""
     # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directions in which a station may not use a satellite. They are behind obstructions, or too near to the
-geostationary arc.
+"""The directions in which a station may not use a satellite. The satellite would be behind an obstruction, or too near
+to the geostationary arc.
 
-SpaceX told the FCC that neither satellite nor terminal transmits within 22 degrees of the direction of a geostationary
-satellite (SAT-MOD-20200417-00037, technical attachment). STK can check the same constraint. As in STK, every point of
-the geostationary arc above the horizon counts, whether or not a satellite is there. An obstruction map is like STK's
-azimuth-elevation mask: for each azimuth, the lowest elevation with a free view.
+SpaceX told the FCC its rule (SAT-MOD-20200417-00037, technical attachment): satellites and terminals do not transmit
+within 22 degrees of the direction of a geostationary satellite. STK can check the same constraint. As in STK, every
+point of the geostationary arc above the horizon is included, even if no satellite is there. An obstruction map is like
+STK's azimuth-elevation mask: for each azimuth, the lowest elevation with a free view.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MOST_ROWS = 36_000
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
 """The radius of an orbit whose period is a sidereal day: (mu / omega^2)^(1/3), with mu and omega of WGS84."""
 _STEP_DEG = 0.1
-"""The distance in degrees between neighbouring points that represent the geostationary arc. The angle between a
-direction and the nearest of these points is larger than the angle between the direction and the arc. The difference is
-at most 0.06 deg, or 0.001 deg if the angle is at least 1 deg."""
+"""The angle in degrees between two neighbouring points. These points represent the geostationary arc. A direction's
+angle to the nearest of these points is larger than its angle to the arc. The difference is at most 0.06 deg, or 0.001
+deg if the angle is at least 1 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +37,8 @@ class Sky:
     """The directions in which a station may use satellites.
 
     east, north, up: The unit vectors in these directions at the station, float64 arrays of shape (3,).
-    arc: The unit vectors to points of the geostationary arc above the horizon, float64 array of shape (k, 3).
+    arc: The unit vectors from the station to points of the geostationary arc above the horizon, float64 array of shape
+        (k, 3).
     separation_deg: The minimum angle between a usable direction and every point of the arc.
     azimuths_deg, elevations_deg: The obstruction map for azimuths from -360 to 720, float64 arrays of shape (m,). They
         are empty if there is no map.

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
-"""The largest distance of a satellite from the middle of its slot: a quarter of a slot, but at most 2 deg. In September
-2022, the slots of Starlink's first shell were 20 deg apart. The satellites were at most 0.4 deg from the middle of
-their slot, and spares were 5 deg away."""
+"""The largest distance of a satellite from the middle of its slot. It is a quarter of a slot, but at most 2 deg. In
+September 2022, the slots of Starlink's first shell were 20 deg apart. The satellites were at most 0.4 deg from the
+middle of their slot, and spares were 5 deg away."""
 FIT_SLOTS = 0.125
 """A satellite may be at most this far from the middle of a slot while the number of slots is unknown. It is half of
 `NEAR_SLOTS`."""
@@ -39,11 +39,12 @@ class Slots:
 
 
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
-    """Return the number of slots per plane that fits the satellites best. The best number gives the largest product of
-    two values: the number of satellites in slots, and the share of filled slots.
+    """Return the number of slots per plane that fits the satellites best. For each possible number, the satellites in
+    slots are counted. This count is multiplied by the share of filled slots. The number with the largest product is the
+    best.
 
     If several numbers give the same product, the result is the smallest of them. A multiple of the right number would
-    leave slots empty. A divisor of the right number would leave satellites without a slot.
+    leave slots empty. With a divisor of the right number, some satellites would have no slot.
 
     phase_deg: The satellites' arguments of latitude, all at the same instant, float64 array of shape (n,), deg.
     plane: The plane of each satellite, counted from 0, int array of shape (n,).
@@ -105,11 +106,10 @@ def _nearest(
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
     """Return the position of slot 0 in each plane. For each satellite, return the nearest slot and the distance from
-    it. Positions and distances are in units of the distance between two slots.
+    it. The unit of positions and distances is the distance between two slots.
 
-    `turn` has the complex number exp(i `count` phase) of each satellite. Satellites at the same place within their
-    slots have the same
-        value.
+    `turn` contains the complex number exp(i `count` phase) for each satellite. Satellites at the same place within
+    their slots have equal values.
     """
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1

@@ -25,8 +25,8 @@ class Stations:
     """The stations, which do not move on the Earth.
 
     positions_ecef_m: A float64 array of shape (m, 3), m
-    verticals: The unit vectors that point up at each station, float64 array of shape (m, 3). They point away from the
-        centre on a sphere, and along the ellipsoid's normal on WGS84.
+    verticals: The unit vectors that point up at each station, float64 array of shape (m, 3). On a sphere, these vectors
+        point away from the centre. On WGS84, they point along the ellipsoid's normal.
     sphere_radius_m: The radius of the sphere on which ground distances are measured.
     skies: The allowed directions of each station. If it is None, the station may use all directions.
     """
@@ -38,7 +38,7 @@ class Stations:
     skies: tuple[Sky | None, ...]
 
     def slant_ranges_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Return the straight distances in m from a station to satellites at (..., 3)."""
+        """Return the straight distances in m from a station to satellites at positions of shape (..., 3)."""
         return np.linalg.norm(satellites_ecef_m - self.positions_ecef_m[station], axis=-1)
 
     def elevations_deg(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
@@ -62,8 +62,8 @@ class Stations:
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Return the great-circle distances, m, from a station to the sub-satellite points of satellites at (..., 3).
 
-        Both points are first projected from the Earth's centre to the sphere, even if the Earth is an ellipsoid. On
-        WGS84, the result differs from the geodesic by up to 0.6 %.
+        The station and the satellites are first projected from the Earth's centre to the sphere. This is also done if
+        the Earth is an ellipsoid. On WGS84, the result differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
         # The angle is computed as atan2(|a x b|, a . b), which is exact near 0; arccos is not.

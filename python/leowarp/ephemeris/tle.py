@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reader of two-line element sets, alone or with a name above them.
 
-Each line is compared with its column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its
-checksum. Without these checks, `sgp4` would read wrong numbers from a damaged line, without an error. Lines that are no
-element lines are skipped and counted.
+The reader checks each line's column layout and checksum. The layout is from Spacetrack Report 3, and Alpha-5 is as
+described by Space-Track. Without these checks, `sgp4` would read wrong numbers from a damaged line, without an error.
+Lines that are no element lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
 """The pattern of the header in Hypatia's files, which is their first line. A satellite's name must follow the header.
-If line 1 of a TLE follows directly, the two numbers are not a header but the satellite's name."""
+If the next line is line 1 of a TLE, the two numbers are the name of a satellite."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
 """The meaning of each ephemeris type that is rejected (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). Types 0 and 2
 are SGP4."""
@@ -89,8 +89,8 @@ def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int
 
 
 def _check_no_elements(path: Path, number: int, line: str) -> None:
-    """Raise ScenarioError if a line has other text before its element line, as in a quoted mail or a source file. To
-    skip the text would lose the elements."""
+    """Raise ScenarioError if a line of elements begins with other text, as in a quoted mail or a source file. If
+    leowarp skipped such lines, the elements would be lost."""
     found = _WITHIN.search(line)
     if found is not None and found.start() > 0:
         before = line[: found.start()]
@@ -151,9 +151,9 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 
 
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
-    """Return a remark if the epoch is on day 366 of a year with 365 days, or "".
+    """If the epoch is on day 366 of a year with 365 days, return a remark. Otherwise, return "".
 
-    Raises ScenarioError if the year does not have the day, except for day 366.
+    Raises ScenarioError if the year does not have the day. Day 366 is never an error.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
     # Years 57 to 99 are 1957 to 1999, as in SGP4: the first satellite, Sputnik, was launched in 1957.
@@ -180,7 +180,7 @@ def _catalogue_number(text: str) -> int:
 
 
 def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int) -> None:
-    """Reject a line whose length, columns or checksum are not a TLE's. `which` is 1 or 2."""
+    """Reject a line whose length, columns or checksum are wrong for a TLE. `which` is 1 or 2."""
     if len(line) != _LENGTH:
         hint = COLUMNS
         if len(line) == _LENGTH - 1:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Walker patterns. They have circular Kepler orbits in P planes of S satellites. The phases follow from F.
+"""The Walker patterns. They have circular Kepler orbits in P planes of S satellites. The phases of the satellites
+follow from the parameter F.
 
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
 plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The second formula applies to stars and to
@@ -26,7 +27,7 @@ class Walker:
     planes, satellites_per_plane: The numbers P and S.
     radius_m: The radius of the orbits, from the Earth's centre.
     ascending_nodes_over_deg: The angle over which the ascending nodes are spread: 180 for a star, 360 for a delta.
-    phasing: Walker's F. Published sources often do not give F. Each preset documents its value.
+    phasing: Walker's F. Published sources often do not give F. Each preset documents its value of F.
     node_offset_rad: The right ascension of plane 0's ascending node.
     mu_m3_per_s2, earth_rotation_rad_per_s: The gravitational parameter and rotation rate of the Earth. By default, the
         parameter is WGS84's.

@@ -47,8 +47,8 @@ class Rule:
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Return whether a value is within the limit. None means that the value was never reached. It is not within the
-        limit."""
+        """Return whether a value is within the limit. None means that the value was never reached. Such a value is not
+        within the limit."""
         if self.limit is None:
             return True
         if value is None:
@@ -89,8 +89,8 @@ class Case:
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """Return all cases in the order of the page. With `names`, return only the cases that have one of these names, or
-    whose suite has one.
+    """Return all cases in the order of the page. With `names`, return only the cases whose own name or suite is in
+    `names`.
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """
@@ -121,9 +121,8 @@ def _of_file(suite: str) -> list[Case]:
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     """Build a case from its table in a TOML file.
 
-    Raises ScenarioError if the table is wrong. A wrong table would be a bug, because the files belong to leowarp, and a
-    test
-        reads all of them.
+    Raises ScenarioError if the table is wrong. A wrong table would be a bug, because the files belong to leowarp. A
+    test reads all of these files.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"

@@ -21,8 +21,8 @@ def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
     """Return the rank that each algorithm has in a case. Rank 1 is the best. Algorithms with equal values share the
     mean of their ranks.
 
-    Two values are equal if their printed texts (three digits) are the same. An algorithm that never reached a value has
-    the last rank.
+    Values are printed with three digits. If two values have the same text, they count as equal. An algorithm that never
+    reached a value has the last rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
@@ -39,9 +39,9 @@ def _key(row: dict[str, Any], sign: float) -> float:
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return the mean rank of each algorithm in each suite, over the cases that all the exams have.
+    """Return each algorithm's mean rank in each suite. The mean covers the cases that all the exams have.
 
-    Returns: A dict from suite to a dict from algorithm to its mean rank.
+    Returns: A dict with one entry per suite. An entry is a dict from algorithm to mean rank.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -56,7 +56,7 @@ def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[st
     """For each suite and algorithm, return the smallest and the largest mean rank over the seeds of the exams. The
     result is empty if there is only one seed.
 
-    The mean rank for a seed compares the values that all algorithms have with this seed.
+    The mean rank for a seed compares the values of all algorithms with this seed.
     """
     seeds = min((len(row["seeds"]["values"]) for each in documents.values() for row in each["cases"] if "seeds" in row),
                 default=0)  # fmt: skip
@@ -91,7 +91,7 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """Return the page that compares exams, as HTML.
 
-    documents: A dict from an exam's column heading to the result of its `Exam.document`.
+    documents: A dict from the column heading of each exam to the result of this exam's `Exam.document`.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

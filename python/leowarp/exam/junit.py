@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write an exam as JUnit XML, for CI services. A case of the exam is a test case, in the schema of Jenkins' xunit
-plugin."""
+"""Write an exam as JUnit XML, for CI services. Each case of the exam becomes a test case. The schema is that of
+Jenkins' xunit plugin."""
 
 from __future__ import annotations
 

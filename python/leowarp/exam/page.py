@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the page of an exam. The failed cases come first. A table that compares other algorithms and a card for each
-case follow."""
+"""Write the page of an exam. The failed cases come first. Then come a table that compares other algorithms, and a card
+for each case."""
 
 from __future__ import annotations
 

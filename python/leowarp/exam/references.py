@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stored results of the kernel's own algorithms, with which the page compares an exam.
+"""The stored results of the kernel's own algorithms. The page compares an exam with these results.
 
 `python -m leowarp.exam.references DIR...` stores the results of the exams in these directories. Run it after cases or
 results have changed. For an exam with several seeds, the command stores the values and verdicts of all seeds.

@@ -52,7 +52,7 @@ class Exam:
     judged : tuple of Judged
         The verdicts in the order of the cases.
     kernel : mapping
-        The description of the kernel, from the manifest of a run. It is empty if every run failed.
+        The description of the kernel, from the manifest of a run. If every run failed, the description is empty.
     leowarp_version : str
     warnings : tuple of str
         The warnings of all runs, without duplicates.

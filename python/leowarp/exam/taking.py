@@ -22,7 +22,7 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.version import VERSION
 
 STUDY = "runs"
-"""The exam's directory has this folder for the study that makes the runs."""
+"""The name of a folder in the exam's directory. The folder belongs to the study that makes the runs."""
 
 
 def take(
@@ -35,10 +35,10 @@ def take(
     only: The names of cases or suites. An empty sequence means all cases.
     at_once: The number of parallel runs, by default the number of usable cores.
     progress: The progress as in `run_study`.
-    trust: Whether a kernel and modules that a file names may run.
+    trust: Whether a kernel and modules may run if a file names them.
     maker: The maker as in `run_study`.
     seeds: The number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is larger by one.
-        The verdicts come from the runs with the first seed. The scenarios contain this seed.
+        The verdicts come from the runs with the first seed. The scenarios contain the first seed.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
     Raises HostError if the machine does not meet a requirement. Runs that were complete before the error are kept.
     """
@@ -119,6 +119,7 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return the description of the kernel from the manifest of the first run that exists, or an empty dict."""
+    """Return the kernel's description from the manifest of the first existing run. If no run exists, return an empty
+    dict."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

@@ -111,6 +111,6 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
 
 
 def _why(error: LeowarpError) -> str:
-    """Return the first line of an error's message. The guest's last output is left out, because the console file
-    contains it."""
+    """Return the first line of an error's message. The message's part with the guest's last output is left out, because
+    the console file contains this output."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

@@ -14,7 +14,7 @@ QUANTILES = 11
 """The number of quantiles of the base round trip: minimum, deciles, maximum."""
 
 _APART = 0.02
-"""The step between the values of `base_kept` that are tried."""
+"""Several values of `base_kept` are tried, and this is the step between them."""
 
 _SPARSE_ERROR_NS = 500_000.0
 """An additional error of estimated base round trips, which resampling does not show. Sparse probes seldom have the
@@ -30,7 +30,7 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
 
     probes: The probes of round trips.
     over_base_ns: float64 array of shape (n,). The simulated delay above the base at the time of each probe, caused by
-        the fitted jitter. Its minimum in a slot says how far the slot's minimum delay is above the base.
+        the fitted jitter. The minimum of this delay in a slot says how far the slot's minimum delay is above the base.
     extra_ns: The part of the round trip that other keys of the profile cause.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)

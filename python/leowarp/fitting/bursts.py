@@ -21,20 +21,20 @@ _OF_ROW = 0.1
 tenths of each row, all longer bursts would explain the losses equally well. In this case, the estimate is the shortest
 length that explains the losses."""
 _APART_RTTS = 2.0
-"""Two retransmissions belong to the same burst if they are less than this many round trips apart. TCP detects a loss
-after one round trip, and may retransmit the segment twice."""
+"""Two retransmissions belong to the same burst if the time between them is less than this many round trips. TCP detects
+a loss after one round trip, and may retransmit the segment twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate `loss_burst`. It is the number of segments retransmitted after a burst, times their spacing at the
-    link's rate.
+    """Estimate `loss_burst`. It is the number of segments retransmitted after a burst, multiplied by the spacing of
+    segments at the link's rate.
 
     ACK clocking sends the segments of a window in rows at the link's rate, with pauses between the rows. A loss burst
     in such a pause loses no segment, so it is not observed. If segments were sent evenly, longer bursts would be needed
     to explain the losses. The note of the estimate states their length.
 
-    access: The profile with the link's rate. The rate is needed, because the transfer alone gives only a lower bound of
-        it.
+    access: The profile with the link's rate. The rate of the link is needed, because the transfer alone gives only a
+        lower bound of this rate.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not transfer.rate_bps.any():
@@ -90,11 +90,11 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
 
 def _bursts(seen: float, spans: float) -> float:
-    """Estimate the number of bursts from the number of observed bursts.
+    """Estimate how many bursts there were, from the number of observed bursts.
 
     The observed time is `spans` times as long as the dead time, and contains n bursts. A burst is observed only if no
     other burst began in the dead time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration.
-    `seen` is largest if n equals spans. It is then spans / e.
+    The largest possible `seen` is spans / e, at n = spans.
     """
     count = seen
     for _ in range(50):

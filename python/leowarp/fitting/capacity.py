@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the capacity. A trace gives its median and its variation, and a TCP transfer gives only a lower bound."""
+"""Fits the capacity. A trace gives the median and the variation of the capacity. A TCP transfer gives only a lower
+bound."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
 
 _CUT_SPREAD = 0.8796
-"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's
-levels are truncated in the same way."""
+"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The logarithms
+of a profile's capacity levels are truncated in the same way."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
 """The number of bytes that a link carries per byte of payload, if segments are full."""
@@ -60,8 +61,8 @@ def fit_capacity(
 
 
 def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[list[Estimate], list[Untold]]:
-    """Estimate a lower bound of the capacity. In each slot, the best tenth of the seconds gives one goodput. The bound
-    is the median of these goodputs over all slots."""
+    """Estimate a lower bound of the capacity. For each slot, one goodput is computed from the best tenth of its
+    seconds. The bound is the median of these goodputs over all slots."""
     key = "capacity" if transfer.way == "down" else "capacity_up"
     t_ns = transfer.t_ns - transfer.t_ns[0]
     second = t_ns // _SECOND_NS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimate of a profile's parameter from a recording. It has a value, an interval, and the data on which both are
-based."""
+"""An estimate of a profile's parameter, made from a recording. The estimate has a value, an interval, and the data on
+which value and interval are based."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would re
 (design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
-"""The true value is below an interval with this probability, and above it with the same probability."""
+"""The true value is below the interval with this probability. It is above the interval with the same probability."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A scenario key whose value the recording does not determine, and the reason. The fitted profile keeps its initial
-    value."""
+    """A scenario key whose value the recording does not determine, and the reason. The fitted profile keeps the initial
+    value of this key."""
 
     key: str
     why: str

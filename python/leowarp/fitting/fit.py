@@ -32,8 +32,8 @@ _REPLAY_HINT = (
     "replayed by [measured] file = ... in a scenario"
 )
 _PUBLISHED_NS = 300_000_000
-"""If an estimated phase is at most this far from the published phase, it is assumed to be equal to it. The clocks of
-recorders may be off by this much."""
+"""If an estimated phase and the published phase differ by at most this value, they are assumed to be equal. The clocks
+of recorders may have errors of up to this size."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Fit:
 
     @property
     def untold(self) -> dict[str, str]:
-        """Return the keys whose values no recording shows, each with the reason."""
+        """Return the keys for which no recording shows a value, each with the reason."""
         chosen = self.chosen
         reasons = {one.key: one.why for told in self.recordings for one in told.untold}
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
@@ -108,8 +108,7 @@ def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", acces
     measurements: The pings, irtt, iperf3 transfers and capacities. Each recording is evaluated separately.
     profile: The profile whose keys are estimated.
     access: The initial values of the search, by default the values of `profile`.
-    Raises ScenarioError if no key can be estimated, because every recording is too short or its delays follow no
-    schedule.
+    Raises ScenarioError if no key can be estimated. Each recording is then too short, or its delays follow no schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)
@@ -178,7 +177,8 @@ def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], 
 
 
 def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """If the period or the phase of the schedule differs from its published value, add it to the estimates."""
+    """If the period of the schedule differs from its published value, add it to the estimates. Otherwise, add the phase
+    if it differs."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
@@ -193,8 +193,8 @@ def _schedule(description: Description, access: Access, estimates: list[Estimate
 def _delays(
     measurement: Measurement, schedule: Schedule, access: Access, estimates: list[Estimate], untold: list[Untold]
 ) -> None:
-    """Estimate the jitter of each measured direction from probes. Base, losses and handovers of round trips are
-    estimated next."""
+    """Estimate the jitter of each measured direction from probes. Then, the base, losses and handovers of round trips
+    are estimated."""
     one_way = measurement.down is not None and measurement.up is not None
     names = ("up", "down") if one_way else tuple(measurement.series)
     for name in names:
@@ -233,6 +233,6 @@ def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Return the sort key of an estimate. Estimates from probes and traces rank above estimates from transfers. Among
-    equals, more data rank higher."""
+    """Return the sort key of an estimate. An estimate from probes or traces ranks higher than an estimate from
+    transfers. Of two estimates from the same kind of data, the one from more data ranks higher."""
     return ("bound" not in estimate.note, estimate.count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimate the duration of a handover's hold from delay peaks at reconfigurations."""
+"""Estimate how long a handover holds packets, from delay peaks at reconfigurations."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
 is known only to about a tenth of a second."""
 
 _MISSING = 2.5
-"""The maximum gap between answered probes. The unit is the interval between probes. One lost probe makes a gap of two
-intervals, so a longer gap means that several successive probes were lost."""
+"""The maximum gap between answered probes. The gap is measured in intervals between probes. One lost probe makes a gap
+of two intervals, so a longer gap means that several successive probes were lost."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
@@ -38,7 +38,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     """Estimate `handover_min` and `handover_max`. With the estimated values, simulated peaks have the same median and
     deciles as the recorded peaks.
 
-    probes: The probes of round trips.
+    probes: The probes that measured round trips.
     access: The profile with the fitted jitter and outages. With these outages, simulated peaks lose probes, as in the
         recording.
     """
@@ -74,14 +74,14 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return two intervals, one for the shortest and one for the longest hold. They cover all pairs of a shortest and a
-    longest hold that could cause the observed median and width of the peaks.
+    """Return two intervals, one for the shortest and one for the longest hold. The peaks have an observed median and
+    width. The intervals cover every pair of a shortest and a longest hold that could cause these values.
 
-    Two tests are made, of the median and of the width, each at a level of 0.5 %. The true values pass both tests in 99
-    of 100 cases. Jitter alone makes peaks differ. If holds differ only a little, they look the same as holds of equal
-    length. If the peaks were resampled instead, the intervals would hide this ambiguity.
+    One test compares the median, and another test compares the width. Each test has a level of 0.5 %. The true values
+    pass both tests in 99 of 100 cases. Jitter alone makes peaks differ. If holds differ only a little, they look the
+    same as holds of equal length. If the peaks were resampled instead, the intervals would hide this ambiguity.
 
-    over_hold_ns: The peaks in a simulation in which all holds have the same length. The length is subtracted.
+    over_hold_ns: The peaks of a simulation that gives every hold the same length. The length is subtracted.
     Returns: A float64 array of shape (2, 2). Column 0 is for the shortest hold, and column 1 for the longest. The first
         row has the lower ends of the intervals, and the second row has the upper ends.
     """
@@ -124,8 +124,8 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest delay around each reconfiguration, minus the median delay of the slot in which it occurs.
 
-    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. Otherwise, the
-    quantiles would mix true peaks and hidden peaks.
+    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. If they were included,
+    the quantiles would mix true peaks and hidden peaks.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)
@@ -153,10 +153,10 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 
 
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
-    """Return the peaks (see `_peaks_ns`) of a simulated profile in which all holds last `hold_ns`. The profile has the
-    recording's minimum delay in each slot.
+    """Simulate a profile in which each hold has the length `hold_ns`. Return its peaks (see `_peaks_ns`). The profile
+    has the recording's minimum delay in each slot.
 
-    These minimum delays matter, because a probe under way at a path change contributes to the peak.
+    These minimum delays matter, because a probe that is in flight during a path change contributes to the peak.
     """
     # The simulated reconfigurations are closer together than real reconfigurations. A simulation of the same length
     # then has more peaks.

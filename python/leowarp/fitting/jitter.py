@@ -4,8 +4,8 @@ statistics of the recording.
 
 The statistics are the spread of delays within a slot, and the differences between successive delays. Each statistic is
 a trimmed mean over slots. The jitter is simulated at the times of the recording's probes, so sampling affects both
-statistics equally. Intervals are computed with McFadden's method of simulated moments (1989). The covariances of the
-slots and of the simulation are added.
+statistics equally. Intervals are computed with McFadden's method of simulated moments (1989). The covariance of the
+slots and the covariance of the simulation are added.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
 """Slots with equal jitter differ by chance. Simulations with these seeds show by how much. With only a few simulations,
-their noise would look like a spread over slots. It would have the same sign in every recording."""
+their noise would look like a spread over slots. This noise would have the same sign in every recording."""
 _FITS = 30.0
-"""If the distance is at most this value, the shape fits, and the other shape is not tried. It is a squared distance in
-standard errors, over about nine statistics."""
+"""If the distance is at most this value, the shape of the distribution fits. The other shape is then not tried. The
+distance is a sum over about nine statistics: their squared differences from the recording, in standard errors."""
 _DAMPING, _FURTHEST = 0.02, 0.7
-"""Two constants of the search. The damping is a share of the normal equations' diagonal. A step changes a logarithm by
+"""The damping of the search is a share of the normal equations' diagonal. One step of the search changes a logarithm by
 at most `_FURTHEST`."""
 _TRIMMED = 0.2
-"""For sparse probes, slots are sorted, and this share of them is removed at either end. A few slots with a bad view of
-the sky do not represent the jitter. For dense probes, no slots are removed, because the fitted step would otherwise be
-biased."""
+"""For sparse probes, slots are sorted, and this share of the slots is removed at each end. A few slots with a bad view
+of the sky do not represent the jitter. For dense probes, no slots are removed. Removing slots would bias the fitted
+step."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""To compute the slopes of the statistics, a parameter's logarithm is changed by these values. With smaller changes,
-the simulation's noise would be larger than the effect. The second value is the change for the length of steps. The
-slopes for this parameter are noisier, because another length changes every random draw after the first one."""
+"""To compute the slopes of the statistics, the logarithm of a parameter is changed by one of these values. With smaller
+changes, the simulation's noise would be larger than the effect. The second value is used for `jitter_step_ns`, which is
+the length of steps. The slopes for this parameter are noisier, because another length changes every random draw after
+the first one."""
 
 _NO_FINER_NS = 50_000.0
 """Half of the resolution of ping's output, in ns. Ping prints tenths of a millisecond."""
@@ -53,7 +54,7 @@ _NO_FINER_NS = 50_000.0
 _TOLD = 0.1
 _WIDEST = 0.7
 """A parameter gets an estimate only if the standard error of its logarithm is at most this value. The 95 % interval
-then reaches a factor of 4 in either direction."""
+then extends from a quarter of the estimate to 4 times the estimate."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
@@ -72,7 +73,7 @@ def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return the part of the probes' delays in ns that comes from jitter and frames. Base delay, handovers and losses
+    """Return the part of each probe's delay that comes from jitter and frames, in ns. Base delay, handovers and losses
     are not included.
 
     t_ns: int64 array of shape (n,). Ascending.
@@ -93,7 +94,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     dense, the length of the jitter's steps is also estimated.
 
     access: The initial values of the search.
-    ways: The directions as in `simulated_ns`. For round trips, give both directions.
+    ways: The directions as in `simulated_ns`. If the probes are round trips, give both directions.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -124,8 +125,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
-    """Fit the jitter's parameters for one shape. Return them, and the distance between the simulated and the recorded
-    statistics. The distance is squared, in standard errors."""
+    """Fit the jitter's parameters for one shape. Return the fitted parameters, and the distance between the simulated
+    and the recorded statistics. The distance is measured in standard errors and squared."""
     probes = taken
     dense = probes.is_dense
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -211,8 +212,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much the logarithms of the parameters must change to compensate for the difference `apart` in the
-    statistics. The slopes are assumed to be constant.
+    """Return the change of each parameter's logarithm that compensates for the difference `apart` in the statistics.
+    The slopes are assumed to be constant.
 
     The step is a least-squares solution. Slight damping keeps parameters from diverging if their effects are hard to
     distinguish.
@@ -223,7 +224,8 @@ def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDAr
 
 
 def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return the widths of slots (see `_widths_ns`) from many simulations in which all slots have the same jitter."""
+    """Make many simulations in which all slots have the same jitter. Return the widths of their slots (see
+    `_widths_ns`)."""
     alike = dataclasses.replace(access, jitter_spread_ratio=0.0)
     return np.concatenate(
         [
@@ -242,11 +244,11 @@ def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.flo
 def _without_noise(
     every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the variances of the parameters' logarithms, from products of slopes of different simulations. If these
-    products give no valid variances, the result is 0.
+    """Return the variances of the parameters' logarithms. They are computed from products of slopes, where the two
+    slopes come from different simulations. If these products give no valid variances, the result is 0.
 
-    With products of slopes of the same simulation, noise would count as information. The confidence intervals would
-    then be too narrow.
+    If both slopes of a product came from the same simulation, noise would count as information. The confidence
+    intervals would then be too narrow.
     """
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
@@ -261,7 +263,7 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """Return the shortest and longest uplink step, in ns, that give the same range of whole frames as `step_ns`. No
+    """Return the shortest and longest uplink step with the same range of whole frames as `step_ns`. Both are in ns. No
     recording can distinguish two steps within this range."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
@@ -277,8 +279,8 @@ def _chosen(probes: Slotted) -> NDArray[np.int64]:
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Return the distances between compared probes, in number of probes. Neighbours are always compared. With dense
-    probes, probes 30 and 100 ms apart are also compared."""
+    """Return the distances between compared probes, in number of probes. Neighbours are always compared. If probes are
+    dense, probes at a distance of 30 ms and of 100 ms are also compared."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
@@ -305,8 +307,8 @@ def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Return the covariance of `_middle`. It is the covariance of the winsorised columns, divided by (1 - 2 trimmed)^2
-    n (Tukey and McLaughlin 1963)."""
+    """Return the covariance of `_middle`. The result is the covariance of the winsorised columns, divided by (1 - 2
+    trimmed)^2 n (Tukey and McLaughlin 1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
@@ -316,8 +318,8 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the quantiles of `values` in each slot of `of`, as an array of shape (slots, len(at)). They are nan if the
-    slot has fewer than eight values."""
+    """Return the quantiles of `values` in each slot of `of`, as an array of shape (slots, len(at)). If a slot has fewer
+    than eight values, its quantiles are nan."""
     of = slot if of is None else of
     known = of[np.flatnonzero(np.diff(of, prepend=-1))]
     found = np.full((len(known), len(at)), np.nan)

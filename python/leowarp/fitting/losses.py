@@ -24,16 +24,17 @@ _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""The steps in the three parameters (a share, a probability and a logarithm) with which slopes are computed. The effect
-of each change is larger than the simulation's noise."""
+"""Slopes are computed with these steps in the three parameters (a share, a probability and a logarithm). The effect of
+each change is larger than the simulation's noise."""
 _RANKED = 20
-"""The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the longest run, with 40
-from the second longest. The longest run of lost probes may come from two overlapping outages."""
+"""The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the length of the longest
+run. With 40 runs, it is estimated from the second longest run. The longest run of lost probes may come from two
+overlapping outages."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """To find the interval of `outage_max`, the estimate is multiplied by each of these factors."""
 _RECORDINGS = 2000
 _PHASE_NS = 100_000_000
-"""The times of reconfigurations are found in the data with this precision, in ns."""
+"""Times of reconfigurations that are found in the data have this precision, in ns."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
 _BOUND = (
     "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
@@ -46,8 +47,8 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
     """Estimate the profile's losses from the round trips that were lost. A loss near a reconfiguration counts as part
     of an outage. Any other loss counts as isolated.
 
-    access: The profile, which says how far from a reconfiguration an outage may be.
-    counted: True if the recording lists lost probes. False means that the recording lists only replies.
+    access: The profile. It says how far from a reconfiguration an outage may be.
+    counted: True if the recording lists lost probes. If it is false, the recording lists only replies.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -77,8 +78,8 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Return the isolated loss ratio of each direction. It is the same for both directions. A round trip over both
-    directions then has the measured loss ratio."""
+    """Return the loss ratio of isolated losses in each direction. This ratio is the same in both directions. A round
+    trip over both directions then has the measured loss ratio."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,8 +111,8 @@ def _possible(excess: float, access: Access) -> float:
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """If `slots` slots had no outage, return the largest plausible share of reconfigurations with an outage. The limit
-    cannot come from resampling, because no resample would contain an outage."""
+    """If none of `slots` slots had an outage, return the largest plausible share of reconfigurations with an outage.
+    Resampling cannot give this limit, because every resample of slots without an outage has no outage either."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
@@ -191,8 +192,8 @@ def _isolated(estimates: list[Estimate]) -> float:
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """Return the derivatives of the statistics with respect to each parameter. They are computed from differences
-    between simulations with the same random draws. The array has shape (3, 3)."""
+    """Return the derivatives of the statistics with respect to each parameter. The derivatives are computed from
+    differences between simulations that use the same random numbers. The array has shape (3, 3)."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -219,15 +220,15 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Return two shares. The first is the share of reconfigurations with at least one run of lost probes. The second is
-    the share of these runs that follow another run at the same reconfiguration."""
+    """Return two shares. The first value is the share of reconfigurations with at least one run of lost probes. The
+    second is the share of runs of lost probes that are not the first at their reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
 
 def _rank(runs: int) -> int:
-    """Return the rank of the run of lost probes from whose length `outage_max` is estimated. Rank 1 is the longest
-    run."""
+    """Return the rank of a run of lost probes. `outage_max` is estimated from the length of this run. Rank 1 is the
+    longest run."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -235,10 +236,11 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Return the logarithm of `outage_max` for a quantile. With this `outage_max`, the loss run of rank `_rank` has at
-    most the length `length` in the share `quantile` of simulated recordings.
+    """Return the logarithm of the `outage_max` that belongs to a quantile. With this `outage_max`, recordings are
+    simulated. In the share `quantile` of these recordings, the loss run of rank `_rank` has at most the length
+    `length`.
 
-    length: The logarithm of the length of the run of this rank in the recording.
+    length: In the recording, the loss run of this rank has a length. This is the logarithm of that length.
     times: The number of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])

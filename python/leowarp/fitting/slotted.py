@@ -44,7 +44,7 @@ class Slotted:
 
     @property
     def is_dense(self) -> bool:
-        """Return whether probes are dense enough to show jitter steps of 6 and 28 ms, and outage lengths."""
+        """Return whether probes are dense enough. Dense probes show jitter steps of 6 and 28 ms, and outage lengths."""
         return self.interval_ns <= _DENSE_NS
 
     @property
@@ -54,13 +54,13 @@ class Slotted:
 
     @property
     def begins_ns(self) -> NDArray[np.int64]:
-        """Return the beginnings of all slots, from the first probe's slot to the last probe's slot."""
+        """Return the times at which slots begin, from the first probe's slot to the last probe's slot."""
         first_ns = int(self.series.t_ns[0])
         return self.schedule.instants_ns(first_ns - self.schedule.period_ns + 1, self.until_ns)
 
     @property
     def one_way_ns(self) -> float:
-        """Return an estimate of the one-way delay in ns: half of the slots' median minimum round trip."""
+        """Return an estimate of the one-way delay in ns. It is half of the median of the slots' minimum round trips."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

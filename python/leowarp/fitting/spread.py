@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimate how much jitter differs between slots. Differences that equal jitter would show by chance are subtracted."""
+"""Estimate how much jitter differs between slots. Slots with equal jitter would also differ by chance. These
+differences are subtracted."""
 
 from __future__ import annotations
 
@@ -24,11 +25,12 @@ _MOST = 1.0
 
 def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
     """Estimate `jitter_spread`. For each slot, the logarithm of the width of its delays is computed. `jitter_spread` is
-    their standard deviation. The part that also occurs in simulated slots with one jitter is subtracted.
+    their standard deviation. A part of this standard deviation also occurs in simulated slots with one jitter. This
+    part is subtracted.
 
     If the confidence interval of the difference includes 0, the estimate is 0.
 
-    widths_ns: float64 array of shape (slots,). The widths of the recording's delays in each slot.
+    widths_ns: float64 array of shape (slots,). For each slot of the recording, the width of its delays.
     made_ns: float64 array of shape (m,). The widths of the delays in simulated slots. They are simulated with the
         profile, and with the same jitter in all slots.
     """

@@ -32,7 +32,7 @@ def shown(key: str, value: float) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """Return the interval of an estimate as text: `9.1 ms to 12 ms`, one pair per quantile."""
+    """Return the interval of an estimate as text, for example `9.1 ms to 12 ms`. The text has one pair per quantile."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if isinstance(estimate.low, tuple):

@@ -24,7 +24,7 @@ class PlannedChain(PlannedMedium[Chain]):
     """A chain: hosts A and B at the ends of a row of routers."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Return one path in each direction. Its delay is the sum of all links' propagation delays."""
+        """Return one path in each direction. The delay of a path is the sum of the propagation delays of all links."""
         return row_routes(self.section.hops, self.section.hops * self.section.delay_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
@@ -42,7 +42,7 @@ class PlannedChain(PlannedMedium[Chain]):
         return events.table(TimelineMetadata(warnings=[]))
 
     def likely_hops(self) -> int:
-        """Return the number of links between routers. The wires to the hosts have no delay and are not included."""
+        """Return the number of links between routers. The wires to the hosts are not counted. They have no delay."""
         return self.section.hops
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:

@@ -98,10 +98,11 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """Return netem's table for the plan's distribution, and the user's samples if there are any. The samples are
-    float64, ascending, mean 0, standard deviation 1. The samples reach the guest in the timeline's metadata.
+    """Return two results: netem's table for the plan's distribution, and the user's samples if there are any. The
+    samples are ascending float64 values with mean 0 and standard deviation 1. The samples reach the guest in the
+    timeline's metadata.
 
-    Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
+    Raises ScenarioError if the file has fewer than two samples, or if all quantiles are equal.
     """
     if path.distribution != "table":
         return named_table(path.distribution), None
@@ -124,7 +125,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
     """Reject values that netem would change. netem silently limits its jitter, and sends a packet with a negative delay
     at once.
 
-    `least` is the minimum of netem's table in standard deviations. The minimum of the ideal distribution may be
+    `least` is the smallest value of netem's table, in standard deviations. The minimum of the ideal distribution may be
     different.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
@@ -150,7 +151,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 def samples(path: Path) -> NDArray[np.float64]:
     """Read the samples in a file: one number per line. Empty lines and lines that begin with # are ignored.
 
-    Raises ScenarioError if the file cannot be read, or with file and line if a line is not a finite number.
+    Raises ScenarioError if the file cannot be read, or if a line is no finite number (with file and line).
     Returns: A float64 array of shape (n,). The samples are in the order and unit of the file. Only the shape of their
         distribution is used (`jitter_tables.standardised`).
     """

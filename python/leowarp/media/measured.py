@@ -2,12 +2,12 @@
 """The measured path: one link that follows a measurement.
 
 The direction from A to B is the downlink, and the direction from B to A the uplink. With leolink, the guest gets a
-table for each direction before the run starts (events `capacity` and `channel`), exact to the nanosecond. With netem,
-the guest gets an event for each change, at the time of the change.
+table for each direction before the run starts. The events `capacity` and `channel` contain these tables, exact to the
+nanosecond. With netem, the guest gets an event for each change, at the time of the change.
 
 - A row of a table is valid from its time to the time of the next row. The last row is valid until the end of the run.
   Each probe gives the delay for the times that are nearer to it than to any other probe.
-- A round trip has two parts, one per direction. The delay of the answer is placed at the time at which the answer
+- A round trip has two parts, one per direction. The table has the delay of the answer at the time at which the answer
   passes the link (`timeline/recordings/rows.py`).
 - `run.start` is the time in the measurement at which the run begins.
 - While there is no connection, every packet is lost.
@@ -97,15 +97,15 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
     """Return the downlink's capacity if it is also used for the uplink, because the table has no column for the uplink.
-    None means that the measurement is no CSV table, or that some key sets a capacity, a rate, or a file for the
-    uplink."""
+    None means that the measurement is no CSV table. None is also returned if a key sets a capacity, a rate, or a file
+    for the uplink."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
-    """Reject a table whose first row is later than the run's start. The path before that row is unknown. `t_ns` are the
-    times of the table's rows, on the clock of the table."""
+    """Reject a table whose first row is later than the run's start. Before the first row, the path is unknown. `t_ns`
+    are the times of the table's rows, on the clock of the table."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -115,8 +115,8 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Reject a trace of transmission opportunities that ends before the run. The last row of such a trace must not be
-    extended."""
+    """Reject a trace of transmission opportunities that ends before the run. The last row of a trace of opportunities
+    must not be extended to the run's end."""
     # Only a Mahimahi trace of opportunities has an end. In a table of rates, the last row is extended to the run's end,
     # with a warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
@@ -148,7 +148,7 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """Add delay, loss and capacity as events. The link gets each change at the time of the change.
+    """Add delay, loss and capacity as events. Each event has the time from which its value applies.
 
     Raises ScenarioError if a capacity is 0, because the kernel interprets netem's rate 0 as unlimited.
     """
@@ -171,8 +171,8 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 
 
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
-    """Return warnings for pings that do not begin at the host where the recorded round trips begin. These pings meet
-    the two directions in the opposite order."""
+    """Return warnings for pings that do not begin at the host where the recorded round trips begin. Such pings pass the
+    two directions in the opposite order."""
     return [
         f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
@@ -182,8 +182,8 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Return warnings about tables whose last row would have to last longer than any other row. Tables of probes are
-    left out, because missing probes at the end are a gap."""
+    """For each table whose last row would have to last longer than any other row, return a warning. Tables of probes
+    are left out, because missing probes at the end are a gap."""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
@@ -219,7 +219,7 @@ class PlannedMeasured(PlannedMedium[Measured]):
         return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Return the mean downlink capacity, or None if it is unlimited, at least at times."""
+        """Return the mean downlink capacity, or None if the capacity is unlimited at some time."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
         capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:

@@ -18,12 +18,12 @@ class SteadyLinks(Protocol):
     """A section whose links have one rate. The rate is constant, and the same in both directions.
 
     The sections are `[isl]`, `[ground]`, `[chain]` and `[jittered]`. Measured, access and mobile links are not
-    included. Their rate comes from a table or differs between the directions.
+    included. The rate of such links comes from a table, or differs between the directions.
     """
 
     @property
     def left_bps(self) -> int | None:
-        """The rate in bit/s that background traffic leaves. None means unlimited."""
+        """The rate in bit/s that is left beside the background traffic. None means unlimited."""
 
     @property
     def overhead_bytes(self) -> int:
@@ -37,7 +37,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
     """The medium of a plan. Each medium has its own subclass, which `registry.planned` selects by the type of the
     section.
 
-    section: The `plan.medium`, with the type of its own section class.
+    section: The value `plan.medium`. Its type is the medium's own section class.
     """
 
     def __init__(self, plan: Plan, section: SectionT) -> None:
@@ -65,7 +65,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def check(self) -> None:
-        """Raise the errors that `timeline` would raise, but earlier. Commands that show a plan or build its kernel call
+        """Check for the errors that `timeline` would raise later. Commands that show a plan or build its kernel call
         this method first.
 
         Raises ScenarioError for the same reasons as `timeline`.
@@ -83,7 +83,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """Return an estimate of the rate towards the user. The timeline need not be computed. None means unlimited or
         unknown.
 
-        With several steady links, the result is the lowest of their rates. The value only serves to estimate the cost
+        With several steady links, the result is the lowest of their rates. The value is used only to estimate the cost
         of a run (`leowarp study --dry-run`).
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)

@@ -31,7 +31,7 @@ because importing all six takes 0.2 s."""
 def planned(plan: Plan) -> PlannedMedium[Any]:
     """Return the plan's medium, as an instance of its class in this package.
 
-    A medium that is in the union of `scenario.medium` but not in this table causes a KeyError.
+    A medium causes a KeyError if it is in the union of `scenario.medium` but not in this table.
     """
     package, name = _PLANNED[type(plan.medium)]
     medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
@@ -55,7 +55,7 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
     ephemeris, routes: The ephemeris and routes of the same plan. They are computed if they are None.
     Returns: The columns as in `timeline.schema`, sorted by time and by rank within an instant.
-    Raises ScenarioError if a file named in the plan cannot be read or does not fit the run, or two communicating
+    Raises ScenarioError if a file in the plan cannot be read or does not fit the run. Also raised if two communicating
         stations never have a path.
     """
     medium = planned(plan)

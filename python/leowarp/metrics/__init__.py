@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute metrics from a trace: goodput, round-trip times, route changes and recovery, queues, conservation.
 
-This package does not depend on how a run was executed. The package reads the tables of a run directory, or the same
-tables in memory, and the plan's flows. A value that a run did not record is null in every result, never 0.
+This package does not depend on how a run was executed. The package reads the plan's flows, and the trace tables of a
+run from its directory or from memory. A value that a run did not record is null in every result, never 0.
 
 >>> tables = read_tables("runs/madrid-tokyo")           # doctest: +SKIP
 >>> result = metrics(tables, plan)                      # doctest: +SKIP

@@ -69,8 +69,8 @@ def metrics(
     plan: The run's plan, for its `flows`. If the trace does not contain the end of the run, the plan's
         `run.duration_ns` is used.
     rule: The rule that says when a flow has recovered from a route change.
-    attribution_ns: The longest time after a route change in which retransmissions and losses are attributed to it. The
-        time ends earlier if the next route change comes earlier.
+    attribution_ns: Retransmissions and losses are attributed to a route change for at most this time after the change.
+        If the next route change comes earlier, the time ends at the next route change.
     summary: The scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
         computing time.
     Returns: The summary, and tables with one row per event. Series (goodput, RTT, queues of links) are computed on

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check every sent packet: it must have arrived, have been dropped with a cause, or be in flight. Otherwise, the run is
-not a valid result, and `check_conservation` raises an error.
+"""Check every sent packet: it must have arrived, have been dropped with a cause, or be in flight. If a packet violates
+this rule, the run is not a valid result, and `check_conservation` raises an error.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ class Balance:
 def link_balances(tables: Tables) -> list[Balance]:
     """Return the balances of each link direction: offered = delivered + dropped by cause + held in its queue.
 
-    If a direction's queueing discipline does not report offered packets, such as netem, the direction has no balance.
+    Some queueing disciplines, such as netem, do not report offered packets. A direction with such a discipline has no
+    balance.
 
-    Returns: For each direction, a balance of packets and a balance of bytes, sorted by direction number.
+    Returns: Two balances for each direction, one of packets and one of bytes, sorted by direction number.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
@@ -80,8 +81,8 @@ def flow_balances(tables: Tables) -> list[Balance]:
     """Return the packet balance of each flow in each direction. A balance is: sent = delivered + lost + in flight at
     the end.
 
-    The number in flight is sent minus delivered minus lost, and must not be negative. A number in flight that is too
-    large is not detected.
+    The number in flight is sent minus delivered minus lost, and must not be negative. The balance cannot detect that
+    the number in flight is too large.
 
     Returns: Balances sorted by flow: first the data, then the return direction.
     """
@@ -100,7 +101,7 @@ def flow_balances(tables: Tables) -> list[Balance]:
 
 
 def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int]]]:
-    """Return the sums of `columns` in `bins` over the run, for each pair of flow and direction."""
+    """Add up `columns` of the table `bins` over the run. Return the sums for each flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
     # Flow and direction are combined into one small integer, so that `bincount` can sum without sorting or grouping;
@@ -212,8 +213,8 @@ def _contradictions(tables: Tables) -> list[str]:
 
 
 def _not_counted(tables: Tables) -> list[str]:
-    """Return one sentence per flow whose arrived packets lack a one-way delay, or whose data packets lack a round
-    trip."""
+    """Return one sentence for each flow with missing delays. Either arrived packets lack a one-way delay, or data
+    packets lack a round trip."""
     # The bins of round trips do not include pings and UDP. The table `echoes` has the round trip of each ping.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
@@ -231,8 +232,8 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Return sentences about late, lost and retransmitted packets that are missing in the table `packets`, although it
-    must have them."""
+    """Return sentences about packets that are missing in the table `packets`. The table must contain all late, lost and
+    retransmitted packets."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
     # The counts in `bins` cover all packets. `observe.packets` selects the packets that are stored individually.

@@ -31,9 +31,9 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay is stored completely if it has at most this number of steps. Only a channel causes more steps, because
-it has one per millisecond. For a path delay with more steps, only the minimum of each second is stored. It is the base
-delay of the path. The jitter of the channel is still in the stored delays of the packets."""
+"""A path delay is stored completely if it has at most this number of steps. Only the delay of a channel has more steps,
+because it has one step per millisecond. For a path delay with more steps, only the minimum of each second is stored. It
+is the base delay of the path. The jitter of the channel is still in the stored delays of the packets."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -46,7 +46,7 @@ REORDERING_METRICS = {
 def long_form(result: Numbers) -> pd.DataFrame:
     """Return all numbers of a run, one per row.
 
-    result: The metrics of a run. Missing series are computed here.
+    result: The metrics of a run. Series that are missing in `result` are computed here.
     Returns: DataFrame with the columns of `LONG_COLUMNS`. The row order is: scalars, route changes, recoveries, causes,
         reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, then by time.
     """
@@ -185,7 +185,7 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 def write_long_form(result: Numbers, path: Path) -> None:
     """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
 
-    result: The numbers. Their series are computed only while they are written. All rows of 2,000 flows would take 5 GB.
+    result: The numbers. Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB.
     path: The file `40-metrics.parquet`. An existing file is replaced. A symbolic link is rejected.
     """
     columns = [
@@ -295,8 +295,8 @@ def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[s
 
 
 _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
-"""The nested objects of the summary. The value is the pattern for the names of the object's scalars. The rows have this
-order."""
+"""The nested objects of the summary. Each value is a pattern, from which the names of the object's scalars are made.
+The rows have this order."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
 """These columns together identify a row of a table."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results that are computed from one run, as an object.
 
-The class is separate from `compute.py`, so that `long_form.py` need not import the computation.
+The class is not in `compute.py`, so that `long_form.py` need not import the computation.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from leowarp.metrics.sharing.shares import share_series
 
 @dataclass(frozen=True)
 class Numbers:
-    """The results that are computed from one run. The summary is computed at once. Tables and series are computed on
-    demand.
+    """The results that are computed from one run. The summary is computed immediately. Tables and series are computed
+    on demand.
 
     summary: The scalars of the run. Its entry `flows` has the scalars of each flow. `summary.json` stores them too.
     route_changes: The route changes, with the columns of `CHANGE_COLUMNS`.
     causes: The late, lost and retransmitted packets by route change, with the columns of `CAUSE_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. The propagation delay over time, of the path that is in use
-        at each time.
-    balances: The balances of conservation. All of them hold, because a broken balance raises an error.
+    path_delay: dict of (source, destination) to DataFrame. The propagation delay over time. At each time, it is the
+        delay of the path in use.
+    balances: The balances of conservation. All balances hold, because a broken balance raises an error.
     warnings: The points to check before the result is trusted.
     end_ns: The length of the run on its own clock.
-    pairs: dict of (source, destination) to list of int. The numbers of the flows between two stations.
+    pairs: dict of (source, destination) to list of int. For each pair of stations, the numbers of the flows between
+        them.
     recoveries: One row per change and TCP flow, with the columns of `RECOVERY_COLUMNS`.
     """
 
@@ -87,6 +88,6 @@ class Numbers:
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """For each row of `reordering`, the RD, RBD, n-reordering and extents, with the columns of
+        """The histograms for each row of `reordering`: RD, RBD, n-reordering and extents. The columns are
         `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)

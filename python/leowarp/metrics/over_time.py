@@ -35,9 +35,9 @@ class Series:
     unit: The unit. An empty text means a plain count or a ratio.
     definition: The exact definition.
     needs: The trace table from which the series is read.
-    steps: True if a value is valid until the next value. False means that a value belongs to its instant only, for
-        example the delay of one packet.
-    words: The meaning of each number of a state. Series that are not states have no words.
+    steps: True if a value is valid until the next value. False means that a value applies only at its instant. An
+        example is the delay of one packet.
+    words: If the values are states, the meaning of each number. Series that are not states have no words.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndar
 
 
 def _of_sockets() -> dict[str, Series]:
-    """Return a series for each quantity that is sampled from the sockets, except truth values."""
+    """Return a series for each quantity that is sampled from the sockets. Truth values have no series."""
     return {
         column.name: Series(
             column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run and of each of its flows: `summary.json`.
 
-`leowarp.scalars` declares the scalars with their units and definitions. The functions here compute the values of the
-scalars and combine them. A scalar that the run did not record is None.
+`leowarp.scalars` declares the scalars with their units and definitions. The functions in this module compute the values
+of these scalars, and combine them. A scalar that the run did not record is None.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from leowarp.scenario.workload.mptcp import further_interfaces
 class Evidence:
     """The inputs of scalars: the tables of a run, and values that are computed once for all flows.
 
-    plan: The run's plan. Only its name, flows and MTU are used.
+    plan: The run's plan. Only the plan's name, flows and MTU are used.
     links: The delay and rate of every link direction over time.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
     changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair
         changed. Changes in both directions are included.
     shares: The goodputs and shares of the TCP flows.
-    late: The late packets that did not arrive near any route change.
+    late: The late packets that arrived when no route change was near.
     end_ns: The length of the run on its own clock.
     """
 
@@ -91,8 +91,8 @@ def summary_of(run: Evidence) -> dict[str, Any]:
     """Return the content of `summary.json`. The scalars are in the order of their declaration. The costs of the run are
     None, because the trace lacks them.
 
-    Returns: A dict. It has the scalars of the run (their names contain the unit), the objects `fairness` and
-        `drops_by_cause_pkts`, and `flows`. The list `flows` has a dict of scalars per flow, in the order of the plan.
+    Returns: A dict. The dict has the scalars of the run, the objects `fairness` and `drops_by_cause_pkts`, and `flows`.
+        The scalars' names contain the unit. The list `flows` has a dict of scalars per flow, in the order of the plan.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
@@ -192,7 +192,7 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
-    """Return the instants at which the path changed during a flow's life, in either direction."""
+    """Return the instants during a flow's life at which its path changed, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
     # were included, the share of changes with losses would be too low.
@@ -207,8 +207,8 @@ def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Return the scalars that count route changes. Changes between the same two stations at the same instant count
-    once, even in opposite directions."""
+    """Return the scalars that count route changes. If the paths between two stations change in both directions at the
+    same instant, this counts as one change."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
     # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions at once counts as

@@ -28,22 +28,23 @@ queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
 
 SYNS = 2
 """An unconnected flow is reported if it sent at least this many SYNs. A single SYN may still be in flight at the end of
-the run. The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
+the run. If the first SYN gets no answer, TCP sends the second SYN 1 s later (RFC 6298, 2.1)."""
 
 # A flow is reported only if both `HELD_RATIO` and `HELD_US` are exceeded. A growing receive window limits slow start
 # for a while, even if nothing is wrong. With packets of 1,115 bytes over a path of 180 ms, the window limits slow start
 # for 0.6 to 0.8 s. In one case, the window did not grow and limited a flow with packets of 800 bytes permanently. The
 # flow got 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""The limits of the time in which a receiver's window may limit a flow: a share of the sampled time, and a time in us.
-If a flow is above both limits, it is reported."""
+"""A receiver's window may limit a flow for a share of the sampled time, and for a time in us. These are the limits for
+both. If a flow is above both limits, it is reported."""
 
 FULL_RATIO = 0.9
-"""If a flow reaches this share of its path's capacity, it is not reported. Its window then only limits the queue."""
+"""If a flow reaches this share of its path's capacity, it is not reported. The window of such a flow only limits the
+queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Return the late packets that arrived when the path had not changed recently in either direction.
+    """Return the late packets that arrived without a recent path change in either direction.
 
     pairs: iterable of (source, destination). The flows' ends.
     Returns: The rows of `packets`, from `late_outside_changes`.
@@ -59,8 +60,8 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     the order of the summary), links without counters.
 
     summary: The result of `summary_of(...)`.
-    late: The late packets that did not arrive soon after a route change, from `late_outside_changes`. Only `sent_ns`
-        and `flow` are used.
+    late: The result of `late_outside_changes`: the late packets that did not arrive soon after a route change. Only
+        `sent_ns` and `flow` are used.
     """
     sentences = []
     # On a link with jitter or without order, packets may be late at any time, so late packets are no reason for a
@@ -106,8 +107,8 @@ def _named(flow: dict[str, Any]) -> str:
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
-    """Return a warning for a TCP flow whose SYN was retransmitted and never answered, or None. `flow` is an entry of
-    `summary["flows"]`.
+    """Return a warning if a TCP flow's SYN was retransmitted and never answered, and None otherwise. `flow` is an entry
+    of `summary["flows"]`.
 
     The SYNs arrived, and a receiver answers every SYN, so the answers were lost on the way back. `nothing_arrived`
     handles flows whose packets never arrive.
@@ -121,8 +122,8 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """Return a warning for a flow that its receiver's window limited for most of its time, or None. `flow` is an entry
-    of `summary["flows"]`.
+    """Return a warning if the receiver's window limited a flow for most of its time, and None otherwise. `flow` is an
+    entry of `summary["flows"]`.
 
     If the receive buffer is too small, goodput measures the receiver instead of the path.
 
@@ -146,7 +147,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """Return a warning for a flow that lost packets and delivered none, or None. `flow` is an entry of
+    """Return a warning if a flow lost packets and delivered no packets. Otherwise, return None. `flow` is an entry of
     `summary["flows"]`."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None

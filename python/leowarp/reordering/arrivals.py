@@ -17,12 +17,13 @@ from leowarp.base.spelling import one_of
 FORMATS = ("text", "csv", "parquet", "pcap")
 """The file formats that can be read (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""The protocols whose packets have a number that gives their order in a capture (`Source.protocol`)."""
+"""In a capture of these protocols, a number in each packet gives the order of the packets (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
-"""The units of a column of times, for `Source.time_unit` or at the end of the column's name."""
+"""The units that a column of times can have. The unit is given by `Source.time_unit`, or by the end of the column's
+name."""
 _PLACES = 3
-"""The number of places at which a capture can be made: sender, receiver, or in between. If the evidence excludes none
-of them, the place is unknown."""
+"""A capture can be made at this number of places: at the sender, at the receiver, or in between. If the evidence in a
+capture excludes none of these three places, the place is unknown."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Source:
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`. By default, the format is found from the file's first bytes. If they are not conclusive, the
-        file's name decides.
+        One of `FORMATS`. By default, the format is found from the file's first bytes. If these bytes are not
+        conclusive, the file's name decides.
     sequence, time, bytes : str, optional
         The columns of CSV and Parquet files, by name, or by number from 1. The default for `sequence` is the file's
         only column, or the only column with one of the usual names.
@@ -43,12 +44,13 @@ class Source:
     header : bool
         True if the first line of a CSV file has the names of the columns.
     protocol : str, optional
-        One of `PROTOCOLS`, whose packets in a capture are measured. The default is ICMP echo requests and TCP packets.
-        Echo replies must be selected explicitly.
+        The protocol whose packets in a capture are measured, one of `PROTOCOLS`. The default is ICMP echo requests and
+        TCP packets. Echo replies must be selected explicitly.
     flow : int, optional
         The number of the flow in a capture, from 0. A capture with several flows requires the number.
     field_offset, field_size : int
-        The number of bytes in a UDP payload before the sequence number, and the length of the number: 2, 4 or 8 bytes.
+        The number of bytes in a UDP payload before the sequence number, and the length of the sequence number: 2, 4 or
+        8 bytes.
     field_order : {"big", "little"}
         The byte order of the sequence number in a UDP payload.
 
@@ -115,7 +117,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """The packets of a capture whose sequence numbers belong together. `leowarp reorder FILE --flows` lists them.
+    """A group of packets in a capture. The sequence numbers of these packets belong together. The groups are listed by
+    `leowarp reorder FILE --flows`.
 
     Attributes
     ----------
@@ -128,7 +131,7 @@ class Flow:
     id : int or None
         The identifier of an ICMP echo, or the SSRC of RTP. None for other protocols.
     packets_pkts, payload_bytes : int
-        The number of the flow's packets in the capture, and of their payload bytes.
+        The number of the flow's packets in the capture, and the sum of their payload bytes.
     first_ns, last_ns : int or None
         The times of its first and last packet, in ns since 1970.
     inside : str or None
@@ -158,15 +161,15 @@ class CapturedAt:
         The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
         evidence is contradictory.
     evidence : str
-        The reason why some places are impossible. The text is empty if no place is excluded.
+        The reason why the packets cannot have been captured at some places. The text is empty if no place is excluded.
     """
 
     places: tuple[str, ...]
     evidence: str
 
     def text(self) -> str | None:
-        """Return the possible places of the capture as text. None means that the captured packets do not show the
-        place.
+        """Return a text with the possible places of the capture. None means that the packets do not show where they
+        were captured.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)
@@ -185,8 +188,8 @@ class Reading:
     format : str
         One of `FORMATS`.
     parts : callable
-        A function that returns an iterator over the parts of the file (`Part`). The iterator fills in the attributes
-        below.
+        A function that returns an iterator. The iterator yields the parts of the file (`Part`). The iterator fills in
+        the attributes below.
     done_ratio : float or None
         The share of the file that has been read so far. None means that its length is unknown.
     flows : list of Flow
@@ -217,8 +220,8 @@ class Reading:
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a stream, without consuming them. There are fewer bytes than the buffer can contain if
-    the stream is short or slow."""
+    """Return the first bytes of a stream, without consuming them. If the stream is short or slow, fewer bytes are
+    returned than the buffer can contain."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 

@@ -15,8 +15,8 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """Yield the arrivals of one flow, in parts. While the capture is read, the flows, counts, skipped packets and notes
-    of `this` are filled in.
+    """Yield the arrivals of one flow, in parts. While the capture is read, the function fills in the flows, counts,
+    skipped packets and notes of `this`.
 
     Raises ScenarioError if there are several flows and none is selected, or if the selected flow does not exist.
     """
@@ -113,8 +113,8 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """Return a warning about a capture that was not made at the flow's receiver. None means that it was made there, or
-    at an unknown place."""
+    """If a capture was not made at the flow's receiver, return a warning. None means that the capture was made at the
+    receiver or at an unknown place."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {

@@ -32,7 +32,8 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
 
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Return the times in ns as an int64 array of shape (n,), or None for None. `datetime64` arrays are converted.
+    """Return the times in ns as an int64 array of shape (n,). The result is None if `values` is None. `datetime64`
+    arrays are converted.
 
     Raises TraceError if a time is missing, is not whole, or does not fit into 64 bits. Negative times are allowed,
         because only differences between times matter.

@@ -49,8 +49,8 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
     Yields
     ------
     Reading
-        The open file. Read all parts before `flows`, `counts` and `notes`, because these attributes are complete only
-        then.
+        The open file. Read all parts first. The attributes `flows`, `counts` and `notes` are complete only after the
+        last part.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class Measured:
     flow : Flow or None
         The measured flow of a capture. None for other formats.
     counts : dict of str to int
-        The number of packets of each kind in the capture, including packets of no flow.
+        For each kind of packet, the number of packets in the capture, including packets that belong to no flow.
     notes : list of str
         The warnings about the result.
     skipped : list of Skip
@@ -248,8 +248,8 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Return the format of a file from its first bytes, or else from its name. The result is "text" if neither shows
-    the format."""
+    """Return the format of a file from its first bytes, or else from its name. If neither the first bytes nor the name
+    shows the format, the result is "text"."""
     head = first_bytes(stream)
     # First bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
@@ -329,6 +329,6 @@ _OTHER_CAPTURES = {
     b"TRSNIFF data": "Sniffer",
     b"iptrace 2.0": "AIX iptrace",
 }
-"""The first bytes of formats that Wireshark can read (wiretap), but leowarp cannot."""
+"""Wireshark can read some formats (wiretap) that leowarp cannot read. These are the first bytes of such formats."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

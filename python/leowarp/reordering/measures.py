@@ -82,9 +82,9 @@ class Meter:
         Parameters
         ----------
         sent_pkts : int, optional
-            The number of packets that the sender sent with numbers of this sequence. Without `sent_pkts`, losses above
-            the largest arrived number are unknown. If `first_seq` is missing, losses below the smallest arrived number
-            are unknown too.
+            The number of packets that the sender sent in this sequence of numbers. Without `sent_pkts`, losses above
+            the largest arrived number are unknown. Without `first_seq`, losses below the smallest arrived number are
+            unknown too.
 
         Raises
         ------
@@ -145,7 +145,7 @@ def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: 
     3.6).
 
     The parameters `arrivals` and `settings` and the exceptions are the same as for `measure`. The functions below have
-    the same parameters and exceptions.
+    the same parameters, and raise the same exceptions.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
@@ -186,8 +186,8 @@ def ratio(arrivals: Any, **settings: Any) -> float | None:
 
 
 def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **settings: Any) -> Extents:
-    """Return the extents of the reordered packets, and also how late they were in time and in bytes (RFC 4737, 4.2 to
-    4.4)."""
+    """Return the extents of the reordered packets. The result also says how late they were in time and in bytes (RFC
+    4737, 4.2 to 4.4)."""
     return measure(arrivals, t_ns=t_ns, len_bytes=len_bytes, **settings).extents
 
 

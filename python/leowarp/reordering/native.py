@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import `leowarp._native`, the library that crates/py builds. Only this module imports `leowarp._native`.
 
-A missing or too new library therefore always raises the same error, with a hint.
+A library that is missing or too new therefore always raises the same error, with a hint.
 """
 
 from __future__ import annotations

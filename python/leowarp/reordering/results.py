@@ -19,7 +19,7 @@ class Density:
         The threshold D_T. A packet that is displaced by more than D_T counts as lost.
     displacement_pkts : int32 array of shape (n,)
         The receive index minus the sequence number: negative for early packets, positive for late packets. The values
-            are ascending, and only displacements that occur are included.
+            are in ascending order. Displacements that no packet has are left out.
     pkts : uint64 array of shape (n,)
         For each displacement, the number of packets that have it.
     counted_pkts : int
@@ -55,8 +55,8 @@ class Density:
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Return the share of the packets that arrive after at least `successors` packets that were sent later (RFC
-        5236, 9). None means that no packet was counted.
+        """Return the share of overtaken packets (RFC 5236, 9). Here, a packet is overtaken if at least `successors`
+        packets that were sent later arrive before it. None means that no packet was counted.
 
         Parameters
         ----------
@@ -103,7 +103,8 @@ class BufferDensity:
     # Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     @property
     def share(self) -> np.ndarray:
-        """The share of the arrivals at each occupancy (RBD), as a float64 array of shape (n,). The sum is 1."""
+        """For each buffer occupancy, its share of all arrivals (RBD), as a float64 array of shape (n,). The sum is
+        1."""
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
@@ -114,15 +115,15 @@ class BufferDensity:
 @dataclass(frozen=True, eq=False)
 class NReordering:
     """The n-reordering (RFC 4737, 5.3). A packet is n-reordered if each of the n arrivals directly before it was sent
-    later.
+    later than the packet.
 
     Attributes
     ----------
     n : int32 array of shape (m,)
         The values of n, from 1.
     pkts : uint64 array of shape (m,)
-        The number of packets that are n-reordered, for each n. The number does not increase with n. The number for n =
-        3 corresponds to TCP's three duplicate acknowledgements.
+        The number of packets that are n-reordered, for each n. A larger n never gives a larger number. The number for n
+        = 3 corresponds to TCP's three duplicate acknowledgements.
     received_pkts : int
         The number of packets received.
     """
@@ -139,8 +140,8 @@ class NReordering:
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Return a dict for JSON from n (as text) to the share of n-reordered packets. Shares of 0 are included, so
-        that the largest n appears."""
+        """Return a dict for JSON. Its keys are n as text, and its values are the shares of n-reordered packets. Shares
+        of 0 are included, so that the dict shows the largest n."""
         return _shares(self.n, self.share)
 
 
@@ -151,8 +152,8 @@ class Extents:
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        How many packets arrived since the first packet that overtook the reordered packet. The values are ascending,
-        and only extents that occur are included.
+        The number of arrivals after the first packet that overtook the reordered packet. The reordered packet itself is
+        included. The values are ascending, and only extents that occur are included.
     pkts : uint64 array of shape (n,)
         The number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
@@ -161,8 +162,8 @@ class Extents:
         The mean and largest time since the arrival of the first packet that overtook the reordered packet. None without
         times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
-        The mean and largest number of payload bytes that a receiver had to store until the reordered packet came. None
-        without lengths.
+        Until the reordered packet came, a receiver had to store payload. These are the mean and the largest number of
+        bytes. None without lengths.
     """
 
     extent_pkts: np.ndarray
@@ -230,12 +231,12 @@ class Runs:
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None
-        The ratio q / a, where q is the sum of the squared lengths of the runs. q / a is the mean length of the run to
-        which a random packet belongs.
+        The ratio q / a, where q is the sum of the squared lengths of the runs. This is the mean length of the run that
+        contains a random packet.
     variability_ratio : float or None
         The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int
-        The lengths of the last run of the sequence, and of the longest run.
+        The length of the sequence's last run, and the length of its longest run.
     """
 
     in_order_pkts: int
@@ -265,13 +266,13 @@ class Reordering:
     duplicate_pkts : int
         The number of second and further copies of packets.
     too_late_pkts : int
-        The number of arrivals that are below the largest arrived number by more than the loss window. These packets
-        arrived too late and count as lost.
+        The number of arrivals whose sequence number is below the largest arrived number by more than the loss window.
+        These packets arrived too late and count as lost.
     outside_pkts : int
         The number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int
-        The number of packets that were sent, if known. Otherwise, this is the number of sequence numbers from the first
-        to the largest one.
+        The number of packets that were sent, if known. Otherwise, all sequence numbers from the first to the largest
+        one are counted.
     lost_pkts : int
         The number of packets that were expected but not received.
     reordered_pkts : int
@@ -279,7 +280,7 @@ class Reordering:
     reordered_ratio : float or None
         The share of reordered packets among the received packets (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        Each field is the result of one metric. Its class names the RFC and the section.
+        Each field is the result of one metric. The class of each field names the RFC and the section.
     """
 
     arrived_pkts: int
@@ -390,7 +391,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs (value, number of packets) as two arrays in the same order: values as int32, numbers as uint64."""
+    """Split pairs (value, number of packets) into two arrays in the same order: values as int32, numbers as uint64."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

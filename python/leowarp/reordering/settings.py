@@ -13,13 +13,13 @@ THRESHOLD_PKTS = 1000
 """The default threshold, in packets. The key `observe.reordering_threshold` has the same default. The default is large,
 because a route change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
-"""The largest threshold. Displacements are signed 32-bit numbers, so a larger threshold cannot be reached."""
+"""The largest threshold. Displacements are signed 32-bit numbers, so no packet could reach a larger threshold."""
 LOSS_WINDOW_MAX_PKTS = 2**24
 """The largest loss window. The meter needs 80 to 160 MB of memory with this window. A larger window is rejected.
-Otherwise, the meter would silently use this maximum."""
+Without this check, the meter would silently use `LOSS_WINDOW_MAX_PKTS` instead."""
 N_MAX = 2**16
-"""The largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use
-this maximum."""
+"""The largest n that the meter (`crates/reorder`) counts. A larger n is rejected. Otherwise, the meter would silently
+use this maximum."""
 SEQ_MAX = 2**63 - 1
 """The largest sequence number. Larger numbers do not fit into signed 64-bit integers, the usual type in Parquet
 files."""
@@ -36,12 +36,12 @@ class Settings:
     buffer_threshold_pkts : int, optional
         The threshold B_T of RFC 5236, which is the size of the assumed buffer. The default is `threshold_pkts`.
     loss_window_pkts : int
-        The distance below the largest arrived number beyond which a packet counts as lost. This distance replaces the
-        waiting time of RFC 4737.
+        A packet counts as lost if its number is below the largest arrived number by more than this distance. This
+        distance replaces the waiting time of RFC 4737.
     n_max : int
         n-reordering is counted for each n from 1 to this number.
     first_seq : int, optional
-        The number of the first packet that was sent. The default is the smallest number that arrives.
+        The number of the first packet that was sent. The default is the smallest number among the arrived packets.
     bits : int, optional
         The width in bits of sequence numbers that wrap around (8 to 63), for example 16 or 32. None means that the
         numbers do not wrap around.

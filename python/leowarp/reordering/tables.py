@@ -34,10 +34,11 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
     """Yield the arrivals of a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
 
-    Yields: Parts of about 1 MiB of the file, or none for an empty file.
+    Yields: Parts of the file, of about 1 MiB each. An empty file gives no part.
     Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
         contains numbers although `source.header` is set.
-    Raises TraceError if a row contains an invalid number. The message has the number of the row. The header is row 1.
+    Raises TraceError if a row contains an invalid number. The message has the number of the row. Rows are counted from
+    1. Row 1 is the header.
     """
     # The line may end in CR or LF, because Arrow accepts both.
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
@@ -122,8 +123,8 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert the columns of sequence numbers, times and lengths. `present` says which of the three exist. `row` is the
-    number of the first row, for error messages."""
+    """Convert the columns of sequence numbers, times and lengths. `present` says for each of the three columns whether
+    it exists. `row` is the number of the first row, for error messages."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:
@@ -188,8 +189,8 @@ def _float(text: str) -> float:
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
-    """Return the positions (from 0) of the columns with sequence number, time and length. Time and length are None if
-    they were not selected.
+    """Return the positions of three columns, from 0: sequence number, time and length. Time and length are None if they
+    were not selected.
 
     The sequence column is the column that the user named, the only column, or the only column with a usual name.
     """

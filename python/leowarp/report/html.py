@@ -20,14 +20,14 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""The maximum size of an SVG in a page, in bytes. For a larger SVG, the page embeds the PNG instead. If a figure has
-thousands of marks, a vector graphic is larger than a PNG."""
+"""The maximum size of an SVG in a page, in bytes. If the SVG is larger, the page embeds the PNG instead. An SVG with
+thousands of marks is larger than a PNG of the same figure."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure narrower than this width is placed beside another figure. Figures that are one column of a paper wide are
-narrower."""
+"""A figure narrower than this width is placed beside another figure. Figures that are as wide as one column of a paper
+are narrower than `HALF_WIDTH_IN`."""
 
 
 def page(title: str, body: str) -> str:
@@ -65,7 +65,7 @@ def _own(file: str) -> str:
 
 
 def text(value: object) -> str:
-    """Return a text with HTML characters escaped, and control characters made visible as by `printable`."""
+    """Return a text in which HTML characters are escaped. Control characters are made visible, as `printable` does."""
     return html.escape(visible(str(value)))
 
 
@@ -100,8 +100,8 @@ def table(
 
     left: frozenset of int. The numbers of the columns that contain text, which is aligned left.
     raw: frozenset of int. The numbers of the columns whose cells are already HTML.
-    long: Whether a table higher than half a screen scrolls below its header.
-    A click on a column header sorts the table (`tables.js`). A cell with a number also contains the exact number for
+    long: Whether a table scrolls below its header if it is higher than half a screen. A click on a column header sorts
+    the table (`tables.js`). A cell with a number also contains the exact number for
         the sort.
     """
     head = "".join(
@@ -194,8 +194,8 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Return the width of a figure in inches. The width comes from the figure's SVG (in points), or without an SVG from
-    its PNG (in pixels at `style.PNG_DPI`)."""
+    """Return the width of a figure in inches. The width comes from the figure's SVG (in points). Without an SVG, it
+    comes from the PNG (in pixels at `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

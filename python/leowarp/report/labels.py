@@ -29,8 +29,8 @@ def warnings_of(run: Run) -> list[str]:
 
 
 def is_access(run: Run) -> bool:
-    """Return whether the path is an access link. If it is, route changes are reconfigurations, and satellites are not
-    nodes."""
+    """Return whether the path is an access link. On an access link, route changes are reconfigurations, and satellites
+    are not nodes."""
     return isinstance(run.plan.medium, Access)
 
 
@@ -53,8 +53,8 @@ def worded(runs: Sequence[Run], text: str) -> str:
     """Return a text about route changes, in the words that fit the links of the runs. If all runs use access links,
     "route change" becomes "reconfiguration".
 
-    runs: The runs whose media determine the words. If a run uses another medium than an access link, the text does not
-        change.
+    runs: The runs. Their media determine the words of the text. If a run uses another medium than an access link, the
+        text does not change.
     """
     # The general word "route change" also suits an access link.
     if not all(is_access(run) for run in runs):
@@ -63,7 +63,7 @@ def worded(runs: Sequence[Run], text: str) -> str:
 
 
 def identity(run: Run) -> int:
-    """Return a number that is the same for all views of one run. If a directory is opened twice, this counts as two
+    """Return a number that is the same for all views of one run. A directory that is opened twice counts as two
     runs."""
     return id(vars(run))
 
@@ -80,11 +80,11 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Return a short name for each view that no other view has.
+    """Return a short name for each view. All names are different.
 
-    Returns: A text that differs for all runs. The first that differs is used: the algorithm, the scenario, both
-        together, or the directory. If all views show flows of one run, each view has its flow's name. Views of flows of
-        several runs have the names of the run and the flow.
+    Returns: A text that differs for all runs. The text is the first of these that differs: the algorithm, the scenario,
+        both together, or the directory. If all views show flows of one run, each view has its flow's name. If the views
+        show flows of several runs, each view has the names of its run and its flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):
@@ -123,8 +123,8 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return the colour and dashes of each run's line. The algorithms of the reproduced study have fixed styles. Other
-    runs get a style by their position in the list.
+    """Return the colour and dashes of each run's line. The algorithms of the reproduced study have fixed styles. The
+    style of any other run depends on its position in the list.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
@@ -144,8 +144,8 @@ MOST_LINES = 8
 def footer_of(runs: Sequence[Run]) -> str:
     """Return one paragraph with the rules that affect the results of the runs.
 
-    Returns: Each rule once, as "name: value". If a rule differs between runs, its values are listed in the order of the
-        runs, separated by bars.
+    Returns: Each rule once, as "name: value". The values of a rule may differ between runs. They are then listed in the
+        order of the runs, separated by bars.
     """
     each = [dict(rules_of(group[0].document, group[0].manifest)) for group in by_run(runs)]
     parts = []

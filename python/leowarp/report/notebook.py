@@ -2,8 +2,9 @@
 """Display a run or a group of runs in a notebook. The display contains the summary from the top of the run's page, and
 figures.
 
-Each HTML element has its own style, because a style sheet would affect the rest of the notebook. Only lines have a
-colour, so that the display also suits a dark notebook. Figures are PNG images, which are saved with the notebook.
+Each HTML element has its own style, because a style sheet would affect the rest of the notebook. The HTML sets a colour
+only for lines, not for text or background, so it also suits a dark notebook. Figures are PNG images, which are saved
+with the notebook.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """Return the HTML of one run or several runs. Several runs must be of one plan with several seeds. They are shown
-    as medians with confidence intervals, and as bands over time."""
+    """Return the HTML of one run or several runs. If there are several runs, they must have the same plan with
+    different seeds. They are shown as medians with confidence intervals, and as bands over time."""
     return _run(runs[0]) if len(runs) == 1 else _group(runs)
 
 
@@ -109,9 +110,9 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """Return the sections to print for `section`, so that the table is not too wide. If there are too many flows for
-    one column each, the result is two tables. One table has sums and quantiles over the flows. The other table has the
-    three worst and the three best flows."""
+    """Return the sections that are printed for `section`. Their tables are not too wide. If there are too many flows
+    for one column each, the result is two tables. One table has sums and quantiles over the flows. The other table has
+    the three worst and the three best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -141,7 +142,7 @@ def _side_by_side(pictures: str) -> str:
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """Return the HTML of a figure. If the run has no data for it, return the reason as HTML."""
+    """Return the HTML of a figure. If the run has no data for the figure, return the reason as HTML."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

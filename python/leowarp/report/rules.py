@@ -10,12 +10,13 @@ from leowarp.base.units import SPEED
 
 
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return each rule of a plan that shapes the run's results, with its value in words.
+    """Return the rules of a plan that affect the run's results. Each rule has its value in words.
 
     document: The plan as TOML, whose values are texts with units.
     manifest: The run's manifest, for the kernel's version, or an empty one.
-    Returns: list of (name, text). The rules of the medium come first. Queues, TCP, kernel and seed follow. A rule is
-        left out if it has its default and the default does not affect results (no loss, no ECN, packets of 1500 B).
+    Returns: list of (name, text). The rules of the medium come first. The rules of the queues and of TCP, the kernel
+        and the seed follow. A rule is left out if it has its default and the default does not affect results (no loss,
+        no ECN, packets of 1500 B).
     """
     # The rules are read from the plan's text, not from a `Plan`, so that each quantity is printed as written: 30 ms
     # instead of 30000000.
@@ -67,8 +68,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""A dict from each section of a plan whose links have queues to a word. If a plan has several of these sections, the
-word tells them apart."""
+"""A dict from sections of a plan to words. The links of these sections have queues. If a plan has several of these
+sections, their words distinguish them."""
 
 
 def _queues(document: dict[str, Any]) -> str:
@@ -211,7 +212,7 @@ def _acquisition(isl: dict[str, Any]) -> str:
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """Return the text of a ground link's gap after a handover, or "" if it is 0."""
+    """Return the text for the gap of a ground link after a handover. The text is "" if this gap is 0."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))

@@ -52,9 +52,9 @@ have 7.5 points."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""The formats in which a page's figures are always made. PDF and PNG are only made on request. An SVG takes a quarter
-of a figure's processor time, and so does a PNG. A PDF takes half of it, because each file has its own subset of the
-font."""
+"""The formats in which a page's figures are always made. PDF and PNG are only made on request. A quarter of a figure's
+processor time is for the SVG, and a quarter for the PNG. The PDF takes half of the time, because each PDF has its own
+subset of the font."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -96,7 +96,8 @@ RC: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """A context in which matplotlib uses its defaults and leowarp's settings. The user's matplotlibrc has no effect.
 
-    At the end of the context, the caller's settings are restored. A context inside another one has no effect.
+    At the end of the context, the caller's settings are restored. If contexts are nested, the inner context has no
+    effect.
     """
     if _BLOCKS:
         yield
@@ -142,7 +143,7 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
     width_in, height_in: The size in inches. The width is `COLUMN_IN` or `PAGE_IN`.
     footer: The rules that shape the results, in small type on as many lines as needed.
-    Returns: The figure. It uses matplotlib's constrained layout, so no label is cut off.
+    Returns: The figure. The figure uses matplotlib's constrained layout, so no label is cut off.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
     # The average width of a character of DejaVu Sans at 4.6 points is 0.034 in; digits and capitals are slightly wider.
@@ -156,11 +157,11 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 @contextmanager
 def without_rules(figure: Figure) -> Iterator[str]:
-    """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context manager returns
-    the text of the rules.
+    """Hide the rules at the bottom of a figure. This is for a page that shows the rules of its figures only once. The
+    context manager returns the text of the rules.
 
-    The figure becomes lower by the height of the rules, so its panels keep their size. The layout is computed when the
-    figure is saved, and once more after the context.
+    The figure's height shrinks by the height of the rules. The panels therefore keep their size. The layout is computed
+    when the figure is saved, and again after the context has ended.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     room_in, height_in = _room_in(rules.get_text().count("\n") + 1), figure.get_figheight()
@@ -211,7 +212,7 @@ def legend_below(
     """Add a legend below a panel, under its axis labels.
 
     handles, names: The entries of the legend. By default, the legend has all labelled items of the panel.
-    has_label: Whether the panel has tick labels and an axis label, for which the legend must leave space.
+    has_label: Whether the panel has tick labels and an axis label. The legend must leave space for them.
     **look: The arguments of `Axes.legend`, such as ncols and fontsize.
     """
     # The distance between panel and legend is set in inches. If the distance were relative to the panel's height, the
@@ -229,7 +230,7 @@ def legend_below(
 def highest_of(*panels: Axes) -> float:
     """Return the largest y value in any of the panels.
 
-    Returns: The value, or 1 if no panel shows a value above 0, because an axis needs a height.
+    Returns: The value. If no panel shows a value above 0, the result is 1, because an axis needs a height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)

@@ -94,7 +94,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """Return the CZML packet `document`. It must be the first packet, and contains the viewer's clock."""
+    """Return the CZML packet `document`. This packet must come first, and contains the viewer's clock."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),

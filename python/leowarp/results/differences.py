@@ -62,8 +62,8 @@ class Difference:
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
     """Return all values that differ between the runs, sorted by part, and within a part in the order of the files.
 
-    Differences in the cost of a run (CPU time, the machine) are ignored. The same holds for the names of the scenario
-    and its flows.
+    Differences in the cost of a run (CPU time, the machine) are ignored. Differences in the names of the scenario and
+    its flows are ignored too.
 
     runs: The runs, at least two.
     parts: The parts of the runs to compare.
@@ -86,8 +86,8 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """Merge rows of `found` that repeat each other. If a list item (a flow, a station, a hop) is missing in some runs,
-    it has one row instead of one row per key."""
+    """Merge rows of `found` that say the same. A list item (a flow, a station, a hop) may be missing in some runs. It
+    then has only one row, and not one row per key."""
     # A missing flow has only one row. A row for each of the flow's dozen keys would only repeat that the flow is
     # missing.
     rows: dict[tuple[Part, str], Difference] = {}
@@ -113,9 +113,9 @@ LONGEST_TEXT = 1000
 
 
 def said(value: object) -> str | None:
-    """Return a value of a plan or a manifest as text for messages. Only the first digits of a hash are shown. A text of
-    more than `LONGEST_TEXT` characters is cut. Its length and the first digits of its sha256 are appended, so that two
-    long values that differ look different."""
+    """Return the text that messages show for a value of a plan or manifest. Only the first digits of a hash are shown.
+    A text of more than `LONGEST_TEXT` characters is cut. Its length and the first digits of its sha256 are appended, so
+    that two long values that differ look different."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -135,13 +135,14 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     ----------
     a, b : Run or path
     all_metrics : bool
-        True lists every scalar that differs. False lists only scalars that `leowarp run` prints at its end.
+        If true, every scalar that differs is listed. If false, only scalars that `leowarp run` prints at its end are
+        listed.
 
     Returns
     -------
     DataFrame with the columns
-        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b`, `change_ratio`. `a` and `b` are as in
-        the files, or None if missing. `change_ratio` is b / a - 1 for numbers.
+        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b`, `change_ratio`. `a` and `b` are the
+        values in the two files. A missing value is None. `change_ratio` is b / a - 1 for numbers.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
     Raises ScenarioError if the table does not exist, or if `flow` is given for a table without flows.
     table: One of `EXPORTED`.
     stream: binary file
-    flow: The number or name of a flow. If it is given, only the rows of this flow are written.
+    flow: The number or name of a flow. If a flow is given, only the rows of this flow are written.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
@@ -91,7 +91,7 @@ def tls_keys(run: Run) -> bytes:
     """Return the TLS keys that the run's programs wrote, without duplicate lines.
 
     The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). The lines are in the order of the flows.
-    Within a flow, the client's lines come first.
+    Among the lines of a flow, the client's lines come first.
     """
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
@@ -108,7 +108,7 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """Return the capture with an additional Decryption Secrets Block after the section header, which contains the keys.
+    """Put the keys into a Decryption Secrets Block. Return the capture with this block after the section header.
     Without keys, the capture is unchanged.
 
     capture: The content of a pcapng file in little-endian byte order, as the guest writes it.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FramedPage:
-    """An animated page of runs, for a notebook. A page in a frame can have its own content security policy. Within the
-    notebook's page, this policy would not be valid."""
+    """An animated page of runs, for a notebook. A page in a frame can have its own content security policy. If the page
+    were part of the notebook's page, this policy would not be valid."""
 
     text: str
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replicates in a directory, which are runs with the same plan and different seeds, as one object."""
+"""All replicates in a directory as one object. Replicates are runs with the same plan and different seeds."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
-    """Return the run directory of each seed of a group. The seeds in the names have equal length."""
+    """Return the run directory of each seed of a group. All seeds in the directories' names have the same number of
+    digits."""
     # Listings sort names as text. If the names have equal length, the directories are listed in the order of their
     # seeds.
     digits = len(str(max(seeds)))

@@ -37,8 +37,8 @@ class Run(RunTables):
     path : path
         The run directory.
     complete : bool
-        True raises an error if the run is not complete. Pass False for a run that is still being written. Such a run
-        has a plan and a trace, but no summary or manifest.
+        If True, an incomplete run raises an error. Pass False for a run that is still being written. Such a run has a
+        plan and a trace, but no summary or manifest.
 
     Raises
     ------
@@ -202,7 +202,8 @@ class Run(RunTables):
         Raises
         ------
         TraceError
-            If the run has no mobile channel, or if the channel differs from the run's timeline.
+            If the run has no mobile channel, or if the recomputed channel differs from the channel in the run's
+            timeline.
         """
         from leowarp.results.realisation import realisation_of_run
 
@@ -212,16 +213,16 @@ class Run(RunTables):
         """Return the utilisation, the drops for each cause, and the longest queues of links. Each row is a link
         direction to which a packet was offered.
 
-        The columns are `leowarp.metrics.LINK_COLUMNS`. The lengths of the longest queues are exact, in packets and in
-        bytes. Each length has the instant at which the queue first reached it. `queues()` has samples of queues over
-        time.
+        The columns are `leowarp.metrics.LINK_COLUMNS`. The lengths of the longest queues are exact. They are in packets
+        and in bytes. For each length, the table has the instant at which the queue first reached it. `queues()` has
+        samples of queues over time.
         """
         # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """Return one row per satellite, with the numbers of `links()` combined over its outgoing links. The table is
-        empty if the satellites are not nodes of the network.
+        """Return one row per satellite. Each row combines the numbers of `links()` over the satellite's outgoing links.
+        The table is empty if the satellites are not nodes of the network.
 
         The columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -260,8 +261,8 @@ class Run(RunTables):
         """Return the reordering of each flow, one row per scope. The scopes are the whole "run", each "window" of
         sending time, and the time around each "change" of the path.
 
-        The columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns the same measurements as the
-        guest wrote them, with other columns.
+        The columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns these measurements as the
+        guest wrote them. That table has different columns.
 
         Raises
         ------
@@ -293,7 +294,7 @@ class Run(RunTables):
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
         """Return how many packets each route change made late, lost or retransmitted. The table has one row per flow
-        and route change. Another row per flow counts the packets without a route change as their cause.
+        and route change. A further row per flow counts the packets whose cause is not a route change.
 
         The columns are `leowarp.metrics.CAUSE_COLUMNS`. The method computes the numbers from packet truth, which takes
         a moment.
@@ -303,8 +304,8 @@ class Run(RunTables):
         return self._of(metrics.causes(self.tables, metrics.flow_pairs(self.observed_plan.flows)), flow=flow)
 
     def route_changes(self) -> pd.DataFrame:
-        """Return the changes of paths, one row per change and pair: number of hops and delay before and after, and
-        effects.
+        """Return the changes of paths, with one row per change and pair. Each row has the number of hops and the delay
+        before and after the change, and its effects.
 
         The columns are `leowarp.metrics.CHANGE_COLUMNS`. The first call computes the table, which takes about a second
         for a run of a minute.
@@ -313,8 +314,9 @@ class Run(RunTables):
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return how TCP flows recovered from changes of their paths, one row per flow and change. For example, the
-        columns contain the dip, time to recover, window, smoothed RTT, retransmissions, and losses near the change.
+        """Return how TCP flows recovered from changes of their paths. The table has one row per flow and change. For
+        example, the columns contain the dip, time to recover, window, smoothed RTT, retransmissions, and losses near
+        the change.
 
         The full list of columns is `leowarp.metrics.RECOVERY_COLUMNS`. The first call computes the table.
         """
@@ -327,7 +329,7 @@ class Run(RunTables):
         ----------
         name : str
             One of `leowarp.metrics.SERIES`, for example "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
-            "path_delay_ns", "bbr_mode". The name may omit the unit at its end.
+            "path_delay_ns", "bbr_mode". The unit at the end of the name may be omitted.
         flow : int or str, optional
             The number or name of a flow. By default, all flows that have the series are returned, one after another.
 
@@ -406,7 +408,7 @@ class Run(RunTables):
 
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
-    """Store this plan and these numbers in a run, so that they are not read again. Return the run."""
+    """Store this plan and these numbers in the object `run`, so that they are not read again. Return the run."""
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MANY_FLOWS = 100
-"""With more flows than this, the stored scalars are used, because to compute scalars takes 6 ms per flow."""
+"""A run with more flows than this uses the stored scalars, because computing scalars takes 6 ms per flow."""
 
 
 class RunTables:
@@ -51,8 +51,8 @@ class RunTables:
 
     @cached_property
     def tables(self) -> Tables:
-        """The tables in the form that metrics read, with checked columns. They contain numbers as in the files, not
-        words."""
+        """The tables with checked columns, in the form in which the package `metrics` reads them. As in the files, they
+        contain numbers and not words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
@@ -100,7 +100,7 @@ class RunTables:
     @property
     def manifest(self) -> dict[str, Any]:
         """The versions, seed, warnings, costs and the sha256 of each file (`manifest.json`). The dict is empty if the
-        file is missing and the run need not be complete."""
+        run may be incomplete and the file is missing."""
         if not self._complete and not (self.path / MANIFEST).exists():
             return {}
         return read_manifest(self.path)
@@ -118,7 +118,8 @@ class RunTables:
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """Return a table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        As in data frames, words replace numbers. For example, `direction` is "data" or "back", and `host` is a name.
+        The table has words where the stored table has numbers, as in data frames. For example, `direction` is "data" or
+        "back", and `host` is a name.
 
         Parameters
         ----------
@@ -214,16 +215,18 @@ class RunTables:
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the number of packets in bins of 50 ms. A packet counts in the bin in which it was sent. The counts
-        include packets that the trace does not store."""
+        """Return the number of packets in bins of 50 ms. A packet is counted in the bin in which it was sent. The
+        counts include packets that the trace does not store."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the one-way delays and round trips of all packets, as counts in narrow bins."""
+        """Return counts of one-way delays and round trips. Each count is for a narrow bin, and all packets are
+        counted."""
         return self._frame("delays", flow)
 
     def flows(self) -> pd.DataFrame:
-        """Return one row per flow: connection setup, first and last byte, completion, bytes."""
+        """Return one row per flow. It contains the connection setup, the first and the last byte, the completion, and
+        the bytes."""
         return self._frame("flows")
 
     def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -245,8 +248,8 @@ class RunTables:
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Return the number of ACKs that the receivers sent, by the number of segments that an ACK answered and the
-        waiting time of the first one."""
+        """Return how many ACKs the receivers sent. They are grouped by the number of answered segments, and by the
+        first segment's waiting time."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
@@ -265,13 +268,13 @@ class RunTables:
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """Return one row per node: the largest number of packets that it held, and the number of packets that it sent
-        itself. Only runs with `[cures]` have the table."""
+        """Return one row per node. A row has the largest number of held packets, and the number of packets that the
+        node itself sent. Only runs with `[cures]` have the table."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
-        """Return the packets that were put into order or discarded, one row per stream between two stations. Only runs
-        with `resequence` or `duplicate` have the table."""
+        """Return one row per stream between two stations. Each row is about the packets that were put into order or
+        discarded. Only runs with `resequence` or `duplicate` have the table."""
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
@@ -280,12 +283,12 @@ class RunTables:
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
-        """Return the kernel's counters since the run's start. Each change of a counter has a row, with its time, the
-        name of the host, and the counter."""
+        """Return the kernel's counters since the run's start. The table has a row for each change of a counter. The row
+        has the time, the name of the host, and the counter."""
         return self._frame("counters")
 
     def queues(self) -> pd.DataFrame:
-        """Return the queue of each link direction over time, with the names of the nodes at its ends."""
+        """Return the queue of each link direction over time, with the names of the link's two nodes."""
         return self._with_ends("links")
 
     def linktotals(self) -> pd.DataFrame:
@@ -326,14 +329,14 @@ class RunTables:
 
 
 def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
-    """Return the scalars of a run of many flows, if the same sources and libraries wrote them. If the result is None,
-    the scalars must be computed."""
+    """Return the stored scalars of a run of many flows, if the current sources and libraries wrote these scalars. If
+    the result is None, the scalars must be computed."""
     is_large = len(run.document.get("flows", ())) > MANY_FLOWS
     return run.summary if is_large and is_of_these_sources(run) else None
 
 
 def is_of_these_sources(run: RunTables) -> bool:
-    """Return whether the run is complete and the current sources and libraries wrote its summary."""
+    """Return True if the run is complete and its summary comes from the current sources and libraries."""
     from leowarp.trace.manifest import maker, maker_of
 
     if not ((run.path / MANIFEST).exists() and (run.path / SUMMARY).exists()):

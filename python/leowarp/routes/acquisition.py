@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the links between satellites that cannot be used yet. A link cannot be used for some time after a rule first
-includes it."""
+"""Finds the inter-satellite links that cannot be used yet. When a rule first includes a link, the link cannot be used
+for some time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Plan
 
 @dataclass(frozen=True)
 class Acquisition:
-    """A link that a path begins to use before the link is available.
+    """A link that is not yet available when a path begins to use it.
 
     a, b: The nodes of the link, where a < b.
     begin_ns, end_ns: The time at which a path begins to use the link, and the time from which the link is available.
@@ -42,8 +42,8 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """Return the acquisition times of a plan. If the time is the same within a plane and between planes, the planes
-        may be unknown."""
+        """Return the acquisition times of a plan. If links within a plane and between planes have the same acquisition
+        time, the planes need not be known."""
         isl, sky = plan.isl, plan.constellation
         between_ns = (
             isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
@@ -71,8 +71,8 @@ class AcquisitionTimes:
 
 
 class Acquired:
-    """The time at which each link of a rule becomes available, stored between route updates. Links that exist at the
-    first update are available at once.
+    """For each link of a rule, the time at which the link becomes available. The times are stored between route
+    updates. Links that exist at the first update are available at once.
 
     times: The acquisition times of new links.
     """
@@ -102,8 +102,8 @@ class Acquired:
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
         """Return the links that paths use from this update on, but that are not available yet.
 
-        used: The links on paths, from `observed.links_of`, int array of shape (m, 2). If a path stays in use, it may
-            contain a link that the rule no longer includes. Such a link counts as available.
+        used: The links on paths, from `observed.links_of`, int array of shape (m, 2). If a path stays in use, the rule
+            may no longer include one of its links. Such a link counts as available.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -21,9 +21,9 @@ def fixed_routes(
     """Return routes with one path in each direction, for the whole run.
 
     stations: The names of the source and destination of the forward path.
-    paths: The forward path and the return path. Each consists of indexes into `nodes`.
+    paths: The forward path and the return path. Each path is a sequence of indexes into `nodes`.
     delays_ns: The one-way delay of each path, ns, or None if the delay is only in the timeline.
-    Returns: The routes with one update, at time 0, with two rows and no change. If a delay is None, the summary has no
+    Returns: The routes. They have one update at time 0, two rows, and no change. If a delay is None, the summary has no
         `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}

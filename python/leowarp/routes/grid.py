@@ -17,22 +17,22 @@ from leowarp.ephemeris import EcefMetres
 class Grid:
     """The planes, the slots in each plane, and the links between slots.
 
-    Within its plane, a satellite has links to the satellites in the slots before and behind it. To the next plane, a
-    satellite has one link, which leads to the slot nearest in phase. If two slots are equally near, the slot ahead is
-    used. A link exists only if a satellite is in both slots. If two planes have different numbers of slots, each slot
-    of the plane with fewer slots has one partner.
+    In its plane, each satellite has links to the satellites in the next slot and in the previous slot. A satellite also
+    has one link to the next plane. This link leads to the slot with the nearest phase. If two slots are equally near,
+    the slot ahead is used. A link exists only if both of its slots contain a satellite. If two planes have different
+    numbers of slots, each slot of the plane with fewer slots has one partner.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
-    a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean
-    distance of these links. If several k give the same mean distance, the smallest is used.
+    a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k for which the mean distance of
+    these links is smallest. If several k give the same mean distance, the smallest is used.
 
     slots: The satellite in each slot, with one int array per plane, in the order of flight. -1 means an empty slot. The
         slots of a plane are evenly spaced.
     beside: The pairs of planes with links between them, as (int, int, float): a plane, the next plane, and a phase.
-        Slot 0 of the next plane is ahead of slot 0 of the first-named plane by this phase. The phase is measured in
+        Compared with slot 0 of the plane, slot 0 of the next plane is ahead by the phase. The phase is measured in
         slots of the next plane.
     seams: The last and the first plane of each star that has links across its seam.
-    polar_cutoff_deg: Both ends of a link between planes must be below this geocentric latitude.
+    polar_cutoff_deg: A link between two planes exists only while both satellites are below this geocentric latitude.
     """
 
     slots: Sequence[NDArray[np.intp]]
@@ -55,7 +55,7 @@ class Grid:
 
         From one plane to the next, slot s moves ahead by F / P of a slot (`ephemeris.walker`). The plane after the last
         plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, plane 0
-        also follows the last plane, but the seam lies between the two.
+        also follows the last plane. However, the seam is between these two planes.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
         # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.
@@ -93,7 +93,7 @@ class Grid:
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """The pairs of each satellite and the one in the next slot of its plane, shape (m, 2). A plane of two slots
+        """Each satellite, paired with the satellite in the next slot of its plane, shape (m, 2). A plane of two slots
         gives the same pair twice. A plane of one slot gives no pair."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])

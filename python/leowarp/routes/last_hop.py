@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes over a constellation whose last hop is a link of the medium. This module chooses the last satellite, and
-gives the delay of the last hop."""
+"""Routes over a constellation, where the last hop is a link of the medium. This module chooses the last satellite of
+each route, and gives the delay of the last hop."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ TERMINAL = 0
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
-    """A link of the medium that replaces the ground link to the terminal.
+    """The medium's link that replaces the ground link to the terminal.
 
-    rule: The rule for the last satellite: kept, highest or shortest. It chooses among the satellites that the terminal
-        sees.
-    leaving_ns, arriving_ns: The one-way delay of packets from the terminal, and the smallest one-way delay of packets
-        to it. Both delays include the propagation delay. They replace the delay that follows from the link's length.
+    rule: The rule for the last satellite: kept, highest or shortest. The rule chooses among the satellites that the
+        terminal sees.
+    leaving_ns, arriving_ns: The one-way delay of packets that leave the terminal, and the smallest one-way delay of
+        packets that arrive there. Both delays include the propagation delay. These two delays replace the delay that
+        follows from the link's length.
     """
 
     rule: str
@@ -31,7 +32,8 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """Return the last hop's index (from 0) among the links of a path, and its one-way delay in ns.
+        """Find the link of a path that is the last hop. Return its index (from 0) among the links, and its one-way
+        delay in ns.
 
         satellites: The number of satellites. Nodes with this number or a larger one are stations.
         path: A path from the terminal or to the terminal.
@@ -56,8 +58,8 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Return a mask of the satellites over which a route may end. The mask contains one visible satellite or none.
-        With ``shortest``, it contains all visible satellites.
+        """Return a mask of the satellites that may be the last satellite of a route. The mask contains one visible
+        satellite or none. With the rule ``shortest``, the mask contains all visible satellites.
 
         Call this method once for each route update, in chronological order. Each choice depends on the previous one.
 

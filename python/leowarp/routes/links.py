@@ -45,7 +45,7 @@ class IslRule(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Sight:
-    """The condition that the line of sight keeps a minimum distance from the Earth's centre.
+    """A condition: the line of sight must keep a minimum distance from the Earth's centre.
 
     clear_radius_m: The minimum distance, which is the Earth's radius plus `isl.grazing_height`. A beam below this
         height would graze the atmosphere.
@@ -54,7 +54,7 @@ class Sight:
     clear_radius_m: float
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Return whether the two satellites of each pair see each other, as bool of shape (m,)."""
+        """For each pair of satellites, return whether they see each other, as bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
         # The point of the line that is nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 limited
         # to [0, 1].
@@ -104,17 +104,17 @@ class GridRule:
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. A link across the seam may stay even if `pairs` now connects its satellites with
-        others."""
+        """See `IslRule.holds`. A link across the seam may stay even if its satellites now have different partners in
+        `pairs`."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithinShells:
-    """A separate rule for each shell. Satellites of different shells have no links.
+    """A separate rule for each shell. No link connects satellites of different shells.
 
-    rules: One rule per shell. It numbers the satellites of its shell from 0.
+    rules: One rule per shell. Each rule numbers the satellites of its shell from 0.
     satellites: The number of satellites in each shell, in the order of the positions.
     """
 
@@ -157,8 +157,8 @@ class NoIsl:
 class FewTerminals:
     """A rule that limits each satellite to the `terminals` nearest links of another rule.
 
-    Links are considered in order of length, the shortest first. Equal lengths, to the millimetre, are ordered by
-    satellite index. A link is accepted if both of its satellites still have a free terminal.
+    Links are considered in order of length, the shortest first. Links whose lengths are equal to the millimetre are
+    ordered by satellite index. A link is accepted if both of its satellites still have a free terminal.
     """
 
     rule: IslRule
@@ -192,10 +192,11 @@ class FewTerminals:
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Return the links of `left` that are accepted. `left` is sorted by length. `free` is the number of free terminals
-    of each satellite, and is reduced for each accepted link.
+    """Return the links of `left` that are accepted. `left` is sorted by length. `free` contains the number of each
+    satellite's free terminals. Each accepted link reduces this number at its satellites.
 
-    A plain loop from the shortest link on would give the same result. The function needs only a few numpy operations.
+    A plain loop over the links, the shortest first, would give the same result. The function needs only a few numpy
+    operations.
     """
     kept = []
     while len(left):
@@ -211,8 +212,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return, for each link in order, how many earlier links have its end a, and how many have its end b. The shape is
-    (m, 2)."""
+    """For each link, in order, return two counts of earlier links: those at its end a, and those at its end b. The
+    shape is (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
@@ -280,8 +281,8 @@ def in_view(ground: Ground, stations: Stations, station: int, satellites_m: Ecef
     station: The index of the station.
     satellites_m: float64 array of shape (..., 3), m
     Returns: A bool array of shape (...). With ``ground-range``, the sub-satellite point is within a great-circle
-        distance, as in the study's emulator. With ``min-elevation``, the satellite is at or above an angle over the
-        horizon.
+        distance, as in the study's emulator. With ``min-elevation``, the satellite is at least a certain angle above
+        the horizon.
     """
     return stations.is_free(station, satellites_m, within_rule(ground, stations, station, satellites_m))
 
@@ -301,7 +302,8 @@ def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:
 
 
 def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.bool_] | bool) -> NDArray[np.int64]:
-    """Return the one-way delays of links as the guest gets them, ns, as int64 in the shape of `length_m`.
+    """Return the one-way delays of links in ns, as int64 in the shape of `length_m`. The guest uses exactly these
+    delays.
 
     A delay is the length divided by the speed of light, rounded to the nearest ns. With ``network.delay_rounding =
     "ceil-ms"``, it is rounded up to whole ms. Ground links have the delay 0 with ``ground.delay = "zero"`` or

@@ -26,7 +26,7 @@ as in `over_constellation`."""
 class PathDelays:
     """Computes the lengths and delays of paths at any instant, and their extremes over a run.
 
-    last_hop: The last hop of the medium. Its delay is used instead of the delay of the ground link.
+    last_hop: The last hop of the medium. The delay of this last hop replaces the delay of the ground link.
     dishes: The dishes. Their ground links have a fixed delay in addition to propagation.
     """
 
@@ -62,8 +62,8 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Return the extremes and mean of the forward paths' delays, and the extremes of the number of ISL hops. The
-        delays are computed at each delay update.
+        """Return the extremes and the mean of the forward paths' delays. Also return the extremes of the number of ISL
+        hops. The delays are computed at each delay update.
 
         t_ns: The times of the route updates, int64 array of shape (k,).
         paths: k sequences of (Path or None)
@@ -104,8 +104,9 @@ class PathDelays:
         The delay of a path is the sum of the delays of its links. Each link's delay is rounded as in the guest.
 
         nodes_m: A float64 array of shape (n, 3) or (k, n, 3), m
-        Yields: For each number of links, the indexes in `paths` of the paths with this number, and their lengths and
-            delays as arrays of shape (places,) or (k, places). A None in `paths` is left out.
+        Yields: One item for each number of links. It has the indexes in `paths` of the paths with this number, and
+            these paths' lengths and delays. Lengths and delays are arrays of shape (places,) or (k, places). Entries of
+            `paths` that are None are left out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
@@ -141,7 +142,7 @@ def leavings(
 
     rule: The plan's rule for links between satellites.
     t_ns: The times of the route updates, int64 array of shape (k,).
-    dishes: The dishes. A dish uses a ground link until the end of the slot, even if the link is out of range.
+    dishes: The dishes. A dish uses its ground link until the end of the slot, even if the link is out of range.
     Returns: The links in order of time. If `routing.leaving_links` is "keep", a link that leaves its range stays up and
         is only counted.
     """
@@ -180,8 +181,8 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """Return the links that are on any of the paths. Each link is listed once, with the smaller node first. The links
-    are sorted, and the shape is (m, 2).
+    """Return the links that are on any of the paths. Each link is listed once, and its node with the smaller number
+    comes first. The links are sorted, and the shape is (m, 2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]
@@ -196,8 +197,8 @@ def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
 
 
 def node_positions_m(ephemeris: Ephemeris, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-    """Return the positions of satellites and stations, in this order, in ECEF, m. The shape is (n + m, 3), or (k, n +
-    m, 3) for k instants."""
+    """Return the positions in ECEF in m, first of the satellites and then of the stations. The shape is (n + m, 3), or
+    (k, n + m, 3) for k instants."""
     satellites_m = ephemeris.positions_ecef_m(t_ns)
     stations_m = np.broadcast_to(
         ephemeris.stations.positions_ecef_m,

@@ -90,10 +90,11 @@ def constellation_routes(
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
-    """If routes have a margin, check that nodes can distinguish the packets of any two paths. Nodes forward by
-    destination only. If a path is not the shortest, it can form a loop with another path to the same destination.
+    """If routes have a margin, check that nodes can distinguish the packets of any two paths. A node chooses the next
+    link of a packet only by the packet's destination. If a path is not the shortest, it can form a loop with another
+    path to the same destination.
 
-    Raises ScenarioError if a margin is set, and two pairs share a destination.
+    Raises ScenarioError if a margin is set and two pairs have the same destination.
     """
     if plan.routing.margin_ratio == 0.0 or plan.routing.in_flight == "source":
         return
@@ -109,8 +110,8 @@ def _check_margin(plan: Plan, network: _Network) -> None:
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
-    """Return each pair of stations that has a flow only once, in the direction of its first flow. Without flows, all
-    pairs are returned."""
+    """Return the pairs of stations that have flows. Each pair occurs once, in the direction of its first flow. If the
+    plan has no flows, return all pairs."""
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
@@ -142,8 +143,8 @@ class _Network:
     dishes: Sequence[Dish]
 
     def updates_ns(self) -> NDArray[np.int64]:
-        """Return the times at which paths are computed: route updates, and reconfigurations of dishes that have
-        flows."""
+        """Return the times at which paths are computed. These are the route updates, and the reconfigurations of dishes
+        that have flows."""
         run, interval_ns = self.plan.run, self.plan.routing.interval_ns
         t_ns = np.arange(0, run.duration_ns, interval_ns, dtype=np.int64)
         talking = self.talking_stations()
@@ -154,8 +155,8 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Some dishes are reconfigured at `t_ns`. Return the indexes of the pairs that use none of these dishes,
-        because their paths do not change."""
+        """Some dishes are reconfigured at `t_ns`. Return the indexes of the pairs that use none of these dishes. Their
+        paths do not change."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -178,15 +179,15 @@ class _Network:
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
-        """Return the links between satellites at an instant. They are all links of the rule, or only those that a
-        shortest path may use.
+        """Return the links between satellites at an instant. The result has all links of the rule, or only the links
+        that a shortest path may use.
 
-        For example, for 1584 satellites, the rule `range` gives up to 65,000 links. If the current path still exists,
-        the shortest path is at most as long. The shortest path can use only satellites inside an ellipsoid around the
-        two stations.
+        For example, for 1584 satellites, the rule `range` gives up to 65,000 links. The shortest path is not longer
+        than the current path, if the current path still exists. The shortest path can use only satellites inside an
+        ellipsoid around the two stations.
 
         satellites_m: A float64 array of shape (n, 3), m
-        before: The current paths, two per pair of stations, as a list of (Path or None), or None.
+        before: None, or the current paths as a list of (Path or None), two per pair of stations.
         Returns: An int array of shape (m, 2). The rows have the same order as in `IslRule.pairs`.
         """
         plan = self.plan
@@ -394,8 +395,8 @@ def _described(
 def _forward(
     network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
 ) -> dict[str, int | float]:
-    """Return the minimum, maximum and mean delay between the gateway and the last satellite. The dict is empty without
-    a last hop of the medium."""
+    """Return the minimum, maximum and mean delay between the gateway and the last satellite. If the medium has no last
+    hop, the dict is empty."""
     path = next((now[0] for now in paths if now[0] is not None), None)
     if path is None or network.last_hop is None:
         return {}
@@ -459,7 +460,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Return a hint about the keys of `[isl]` with which there would be more links. It depends on `isl.rule`."""
+    """Return a hint that says which keys of `[isl]` to change to get more links. It depends on `isl.rule`."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

@@ -13,7 +13,7 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """The paths and changes of each pair of stations, numbered, after each route update.
+    """The numbers for the paths and changes of each pair of stations, after each route update.
 
     path_ids: The number of each pair's path, as k lists of (int or None), one per update. None means that the pair has
         no path.
@@ -26,8 +26,8 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """Return the numbers for given path ids. An access link has one path for each slot, so a new path id is a
-        change even if the nodes are the same.
+        """Return the numbers for given path ids. On an access link, each slot has its own path. A new path id is
+        therefore a change, even if the nodes stay the same.
 
         >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
         [[None], [None], [0], [1], [2]]
@@ -48,8 +48,8 @@ class PathNumbers:
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
-        """Assign a number to each path. For each destination, paths are numbered from 0 in the order of their first
-        use.
+        """Assign a number to each path. Each destination has its own numbers, from 0. They are in the order in which
+        paths are first used.
 
         A path that is used again has the same number as before.
         """

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shortest paths and the rule for ties.
 
-**The tie rule.** Paths are treated as equal if their cost is within 1 ns of delay of the minimum cost (0.2998 m of
-length; hops: exactly equal). If the current path is one of these equal paths, it remains in use. Otherwise, the equal
-path with the lexicographically smallest sequence of node ids is chosen. Satellites have the lowest ids, by index, and
-stations follow. Walker patterns have many equal paths. Without the tie rule, rounding errors would choose among equal
-paths, and could change the path. Each change of path reorders packets.
+**The tie rule.** Some paths cost at most 1 ns of delay more than the cheapest path (0.2998 m of length; hops: no
+difference). All these paths are treated as equal. If the current path is one of these equal paths, it remains in use.
+Otherwise, the equal path with the lexicographically smallest sequence of node ids is chosen. The ids of satellites are
+their indexes. The ids of stations are larger. Walker patterns have many equal paths. Without the tie rule, rounding
+errors would decide which of several equal paths is chosen, and could change the path. Each change of path reorders
+packets.
 
-A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
-poles, so links between them can have length 0. Without this minimum, paths over such links that are treated as equal
-would form loops.
+A link between satellites costs at least 0.6 m or 2 ns, which is twice the tolerance. Satellites of a polar star meet at
+the poles, so links between them can have length 0. Without this minimum, equal paths over such links would form loops.
 
-**Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of its own host
-only, so no other host's packets pass through it.
+**Stations do not forward.** A path touches the ground only at its two ends. A station is a gateway only for its own
+host. Packets of all other hosts therefore do not pass through it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Graph:
 
     satellites: The number of satellites. Station j is node ``satellites + j``.
     isl: The costs of the links between satellites, as a symmetric csr_array of shape (satellites, satellites).
-    ground: The satellites that each station sees, ascending, and the cost of each ground link, as (int array, float64
-        array) per station.
+    ground: For each station, a pair (int array, float64 array). The first array has the satellites that the station
+        sees, ascending. The second array has the costs of the ground links.
     """
 
     satellites: int
@@ -58,7 +58,7 @@ class Graph:
         first.
 
         pairs: An int array of shape (m, 2)
-        cost: The costs of the links, float64 array of shape (m,), each above the tolerance of the tie rule (see
+        cost: The costs of the links, float64 array of shape (m,). Each cost is above the tolerance of the tie rule (see
             `shortest`).
         ground: The ground links, as in the attribute `ground`.
         """
@@ -73,8 +73,8 @@ class Graph:
         """Return the minimum cost from every satellite to each of the given stations. Paths never pass another station.
 
         stations: The indexes of the stations in `ground`.
-        limits: For each station, the cost up to which the search must find paths. It is the cost of the current path,
-            or inf.
+        limits: For each station, the cost up to which the search must find paths. This limit is the cost of the current
+            path, or inf.
         Returns: A float64 array of shape (len(stations), satellites). If a cost is above the station's limit, the array
             may contain inf instead.
         """
@@ -117,13 +117,14 @@ class Graph:
         current: Path | None,
         margin_ratio: float | None = 0.0,
     ) -> Path | None:
-        """Return the path from one station to another that the tie rule chooses, or None if there is no path.
+        """Return the path from one station to another that the tie rule chooses. The result is None if there is no
+        path.
 
         to_destination: The row of `costs_to` for the destination, float64 array of shape (satellites,).
-        tolerance: A path is treated as equal to the cheapest path if its cost is higher by at most this value.
-        margin_ratio: The current path stays if its cost exceeds the minimum cost by at most this share. With None, the
-            current path stays until one of its links is gone.
-        Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
+        tolerance: If a path's cost exceeds the lowest cost by at most this value, the two costs count as equal.
+        margin_ratio: A share of the minimum cost. The current path stays if its cost exceeds the minimum by at most
+            this share. With None, the current path stays until one of its links is gone.
+        Raises ValueError if a link's cost is the tolerance or less. Paths of equal cost could then form loops.
         """
         # The cost to the destination must fall by more than the tolerance at each hop of a path.
         if self._least_cost <= tolerance:
@@ -189,12 +190,12 @@ class Graph:
 
 
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
-    """Return the paths that packets really take if nodes forward packets by destination only.
+    """Return the actual paths of packets if nodes forward packets by destination only.
 
-    The tie rule can choose differently for two pairs of stations. Two paths to one destination may therefore leave a
-    common node over different links. A node has only one next hop for each destination: the next hop of the first path
-    in `paths`. At each hop, the remaining cost to the destination falls by the link's cost minus the tolerance. Packets
-    therefore always arrive.
+    The tie rule can choose differently for two pairs of stations. Two paths to one destination may therefore share a
+    node, but leave it over different links. A node has only one next hop for each destination: the next hop of the
+    first path in `paths`. At each hop, the remaining cost to the destination falls by at least the link's cost minus
+    the tolerance. Packets therefore always arrive.
     """
     # destination -> node -> next hop
     next_hops: dict[int, dict[int, int]] = {}

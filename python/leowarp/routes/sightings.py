@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the satellites that the stations see during a run. If a station sees none, finds the reason: its latitude, or
-too few satellites."""
+"""Finds the satellites that the stations see during a run. If a station sees no satellite, the module finds the reason:
+the station's latitude, or too few satellites."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """The satellites that each station has seen so far. If a station has seen none, the nearest approach of a satellite
-    is kept.
+    """The satellites that each station has seen so far. If a station has seen no satellite, the nearest approach of a
+    satellite so far is kept.
 
     ephemeris: The ephemeris of the same plan.
     stations: The indexes of the stations with flows.
-    dishes: The dishes. A dish sees the satellite of its slot, whatever the rule of ``[ground]``.
+    dishes: The dishes. A dish sees the satellite of its current slot. The rule of ``[ground]`` has no effect on dishes.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
@@ -68,12 +68,12 @@ class Sightings:
             self._hidden.add(station)
 
     def together(self, one: int, other: int) -> bool:
-        """Return whether each of two stations sees a satellite at the same instant."""
+        """Return whether there is an instant at which each of the two stations sees a satellite."""
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
         """Raise ScenarioError if a station with flows never saw a satellite. The message names the nearest approach of
-        a satellite and the reason. The hint names changes that may help."""
+        a satellite and the reason. The hint names changes to the scenario that may help."""
         blind = [station for station in self._seen if station in self._blind]
         if not blind:
             return
@@ -106,7 +106,7 @@ class Sightings:
         )
 
     def _remedies(self, station: int) -> Iterator[str]:
-        """Yield changes of the scenario, each of which lets the station see a satellite."""
+        """Yield changes to the scenario. Each of them lets the station see a satellite."""
         if self._plan.ground.rule == "ground-range":
             yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
         # If the highest satellite is below the horizon, no elevation mask helps.
@@ -126,8 +126,8 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """Return a station's geocentric latitude, and the minimum inclination of an orbit at which the station would
-        see satellites.
+        """Return a station's geocentric latitude. Also return the minimum inclination of an orbit whose satellites the
+        station would see.
 
         Returns: float, deg: the station's geocentric latitude.
         Returns: int, deg: the smallest inclination. 0 means that the station could see satellites of an existing orbit.

@@ -18,8 +18,8 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link that is in use at a delay update although it is out of its rule's range. In each route interval, only the
-    first such delay update of a link is listed.
+    """A link that is in use at a delay update, but outside the range that its rule allows. If a link has several such
+    delay updates in a route interval, only the first of them is listed.
 
     t_ns: The time of the delay update, on the run's clock.
     a, b: The nodes at the two ends of the link, where a < b.
@@ -40,10 +40,10 @@ class Routes:
     pairs: The ordered pairs (source, destination) of nodes that communicate.
     paths: The path of each pair, as k lists of (Path or None), one per update.
     numbers: The numbers of the paths and of their changes.
-    isl: All links between satellites that the rule includes, as k int arrays of shape (m, 2), one per update. The value
-        is None unless ``network.instantiate = "all"``.
-    leavings: The links in use that left their range, sorted by time.
-    acquisitions: The satellite links that paths use before these links are available.
+    isl: All links that the rule for satellite links includes, as k int arrays of shape (m, 2). There is one array per
+        update. The value is None unless ``network.instantiate = "all"``.
+    leavings: The links that left their range while they were in use, sorted by time.
+    acquisitions: Paths may use satellite links before these links are available. This attribute lists such links.
     summary: The numbers that describe the routes. The name of each number ends in its unit.
     """
 
@@ -78,8 +78,8 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """The values of a path at a route update, which are columns of the routes table. If there is no path, all values
-    are None.
+    """The values of a path at a route update. They are columns of the routes table. If there is no path, all values are
+    None.
 
     delay_ns: The one-way delay of the path from this update on.
     length_m: The length of the path. It is None if the medium has no geometry.

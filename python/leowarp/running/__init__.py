@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes runs: the steps from a plan to a run directory, for one run or many. The name `leowarp.run` is the function,
-not this package."""
+"""Makes one run or many runs, from a plan to the run directory. The name `leowarp.run` is the function, not this
+package."""

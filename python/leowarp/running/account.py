@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status lines of `leowarp live`. They show the time, the path, and how much of virtual time's lag will not be
-caught up."""
+"""The status lines of `leowarp live`. They show the time, the path, and the lag of virtual time that will not be caught
+up."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Account:
     routes: The columns of `routes.schema.ROUTES`.
     stations: (str, str). The names of the stations where connections begin and end.
     say: A function that is called with a line of text for each event (example: a route change).
-    status: A function that is called with a line about the time every `STATUS_NS`.
+    status: A function that is called every `STATUS_NS` with a line about the time.
     clock_ns: A function that returns real time in ns.
     """
 

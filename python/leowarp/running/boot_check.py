@@ -37,13 +37,13 @@ packets = {PROBES}
 
 
 def boot_check(kernel: Path | str | None = None) -> Check:
-    """Boot the guest on this machine for one virtual second, and check that a host answers over two links. The check
-    takes one or two seconds.
+    """Boot the guest on this machine for one virtual second. Check that one host of the guest answers another host over
+    two links. The check takes one or two seconds.
 
     kernel: A kernel tree or binary to boot. None means the default kernel. If the kernel or the agent is missing, it is
         built first.
-    Returns: The check. `found` is the result. If the guest did not boot, it is the reason, with the last lines of the
-        guest's console.
+    Returns: The check. `found` is the result. If the guest did not boot, `found` is the reason, with the last lines of
+        the guest's console.
     """
     # If the guest fails, the directory is kept, because a bug report needs the console's file.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))

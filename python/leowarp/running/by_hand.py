@@ -30,10 +30,10 @@ def shell(
 
     at: The name of a station. Case is ignored.
     command: The program and its arguments. If the list is empty, a shell is started.
-    is_terminal: Whether the command uses the terminal. If not, it reads `stdin`, and writes to standard output and
-        standard error.
+    is_terminal: Whether the command uses the terminal. If it does not use the terminal, it reads `stdin`, and writes to
+        standard output and standard error.
     flows: Whether the scenario's flows run too.
-    on_warning: A function that is called with each warning after the guest has ended.
+    on_warning: A function that gets each warning. It is called after the guest has ended.
     """
     # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
@@ -71,8 +71,8 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """Return a copy of the plan that records nothing and runs for its whole duration. Network and flows are the
-    same."""
+    """Return a copy of the plan that records nothing and runs for its whole duration. The network and the flows are as
+    in `plan`."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

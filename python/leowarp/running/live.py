@@ -31,11 +31,11 @@ SOCKS_PORT = 1080
 class Ways:
     """The ports and stations by which programs of this machine enter and leave the network.
 
-    origin, destination: The stations at which connections begin and end. The value "" stands for the first or the last
-        station. Upper and lower case are not distinguished.
+    origin, destination: The stations at which connections begin and end. If `origin` is "", the first station is used.
+        If `destination` is "", the last station is used. Upper and lower case are not distinguished.
     socks_port: The port of a SOCKS5 proxy on the loopback interface. 0 means any free port. None means no proxy.
     forwards: The texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
-    to_network: Whether connections may leave the guest to other machines.
+    to_network: Whether connections may go from the guest to other machines.
     congestion_control: The congestion control of both ends in the guest. The default is the congestion control of the
         scenario's first TCP flow. In a scenario without a TCP flow, the kernel's default is used.
     """
@@ -58,7 +58,7 @@ def live(
 
     flows: Whether the scenario's flows run too.
     say: A function that is called with a line of text for each event.
-    status: A function that is called with a line about the time, several times per second.
+    status: A function that is called several times per second, with a line of text about the time.
     """
     # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
@@ -106,8 +106,8 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Make SIGTERM act like Ctrl-C within this context. By default, SIGTERM would end leowarp without removing the
-    guest's directory."""
+    """Make SIGTERM act like Ctrl-C within this context. By default, SIGTERM would end leowarp, and the guest's
+    directory would remain."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -141,8 +141,8 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Return a listening socket for SOCKS and for each forward. SOCKS has None instead of a forward. If a socket cannot
-    be opened, all others are closed."""
+    """Return a listening socket for SOCKS and for each forward. The socket for SOCKS has None instead of a forward. If
+    a socket cannot be opened, all others are closed."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

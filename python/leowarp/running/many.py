@@ -83,8 +83,8 @@ def run_many(
     ScenarioError
         If two jobs have the same directory.
     LeowarpError
-        If a run fails and `failures` is "raise". The message contains the run's label. A failed build of the guest
-        raises it too.
+        If a run fails and `failures` is "raise". The message contains the run's label. The error is also raised if the
+        guest cannot be built.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
     # The output directories are compared before any run begins. If the directories were not compared first, the second
@@ -152,8 +152,8 @@ def _made(
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """Return the error that ended a run, with the run's label. The error is the one that the worker reported, or says
-    how the worker died. A run whose worker died is not repeated."""
+    """Return the error that ended a run, with the run's label. If the worker reported an error, this error is returned.
+    If not, the error says how the worker died. A run whose worker died is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)

@@ -2,8 +2,8 @@
 """Checks whether the packets of a run fit into netem's limit. This limit counts both waiting packets and packets in the
 delay line.
 
-The timeline sets netem's limit to the link's queue plus the number of full packets that fit into its delay line. If
-packets are smaller, more of them are in the delay line at the same rate, and netem drops packets above the limit.
+The timeline sets netem's limit to the link's queue plus the number of full packets that fit into its delay line.
+Smaller packets at the same rate mean more packets in the delay line. netem drops packets above the limit.
 """
 
 from __future__ import annotations

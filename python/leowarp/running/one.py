@@ -40,11 +40,11 @@ def run(
         Whether figures and page are made. If `progress` is True, stderr shows a display. If `progress` is a function,
         it is called with each `leowarp.Progress`.
     trust : bool
-        If true, kernels and modules that a file names may run even if the user has neither typed nor accepted them.
+        If true, kernels and modules that a file names may run. The user need not have typed or accepted them.
 
     The function may raise any `LeowarpError`. After an error, the directory is marked as incomplete, with the reason in
-    its file `INCOMPLETE`. If only the report fails, the run counts as complete, and `leowarp report` can make figures
-    and page later.
+    its file `INCOMPLETE`. If only the report fails, the run counts as complete. `leowarp report` can make the figures
+    and the page later.
     """
     # These modules are imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace

@@ -39,8 +39,8 @@ def run_seeds(
     at_once, kernel, force, report, progress, trust
         The same as for `leowarp.run_many`.
     on_standing : callable
-        A function that is called with the directory of a run that need not be made again. That run is complete and has
-        the same plan, kernel and agent.
+        A function that is called with the directory of a run that need not be made again. The run in this directory is
+        complete and has the same plan, kernel and agent.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes many runs of which only the summaries are kept, as for a study of thousands of runs.
+"""Makes many runs and keeps only their summaries, as for a study of thousands of runs.
 
 The summary has the same numbers as a run directory. `leowarp.run(plan)` repeats a run and writes its directory.
 """

@@ -23,7 +23,7 @@ from typing import Any
 from leowarp.base.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
-"""The constant of prctl(2) from linux/prctl.h. Python does not define it."""
+"""The constant of prctl(2) from linux/prctl.h. Python does not define this constant."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:

@@ -25,12 +25,13 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import end_patiently
 
 PATIENCE_S = 10.0
-"""When a worker has to end, it may use this much processor time (`OwnTime`) in s. If it uses more, it is killed."""
+"""A worker that was asked to end may still use this much processor time (`OwnTime`), in s. If it uses more, it is
+killed."""
 
 MOST_KILLED_AT_START = 3
-"""The number of workers that may be killed one after another during their start, for each worker that runs in parallel.
-If the limit is reached, the cause is the machine and not a run. A study gives up a run after the same number of worker
-deaths (`MOST_LOST_WORKERS`)."""
+"""For each worker that runs in parallel, this number of workers may be killed one after another during their start. If
+the limit is reached, the machine is the cause, and not a run. A study has an equal limit (`MOST_LOST_WORKERS`): it
+gives up a run after this number of worker deaths."""
 
 
 class Tell(Protocol):
@@ -43,7 +44,7 @@ class Tell(Protocol):
 
 class Task(Protocol):
     """The runs that one worker makes together. A task is pickled and sent to the worker through a pipe. The worker must
-    be able to import its class."""
+    be able to import the task's class."""
 
     @property
     def number(self) -> int:
@@ -56,7 +57,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class RunMade:
-    """The event that one run of a task has ended, successfully or not.
+    """The event at the end of one run of a task, whether the run succeeded or not.
 
     batch: The number of the task.
     place: The index of the run in its task, from 0.
@@ -125,7 +126,7 @@ class LocalWorkers:
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
-        """Give a task to a free worker. The caller checks `free` first."""
+        """Give a task to a free worker. The caller first checks with `free` that a worker is free."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
         # A task is pickled, because it may contain objects of any class. Pickling is safe here, because only the
@@ -137,7 +138,7 @@ class LocalWorkers:
 
         timeout_s: The maximum waiting time in s if there is no message. With 0, the function returns at once.
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
-            during their start, one after another. Messages that arrived earlier are returned first, by earlier calls.
+            during their start, one after another. Earlier calls return the messages that arrived before this error.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -190,7 +191,7 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Remove a dead worker and start another. For the task of the worker, one more death is counted.
+        """Remove a dead worker and start another. The count of deaths for the worker's task increases by one.
 
         If a worker was killed during its start, no run is lost, and the next worker gets its task. If a worker exited
         by itself during its start, an error is raised, because the next worker would exit too.
@@ -287,7 +288,7 @@ class _Process:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
-        """Return a text with the signal that ended the worker, or with its exit status."""
+        """Return text that names the signal that ended the worker, or the worker's exit status."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
@@ -303,7 +304,8 @@ class _Process:
             self.child.stdin.close()
 
     def last_words(self) -> str:
-        """Return the worker's output on stderr since it received its task, at most the last 2,000 characters."""
+        """Return what the worker wrote to stderr since it received its task. At most the last 2,000 characters are
+        returned."""
         words = self._words.read_bytes()[self._words_before_bytes :]
         return words.decode(errors="replace").strip()[-2000:]
 

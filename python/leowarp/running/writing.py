@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a run directory that is at any time either complete or marked as incomplete.
+"""Writes a run directory. At any time, the directory is complete or marked as incomplete.
 
 While a run is written, its directory contains the file `INCOMPLETE` with a reason. The writer holds a lock on
 `INCOMPLETE`. Other processes can therefore tell whether the writer was killed or still runs. At the end, the writer
@@ -27,8 +27,8 @@ class Writing:
     """A context in which a run directory is written: `with Writing(path, force=False) as directory:`.
 
     The context creates the directory and the mark, which is the file `INCOMPLETE`, and locks the mark. If an exception
-    ends the context, its message is written to the mark, and all files are kept. If the context ends normally and there
-    is a manifest, the file `INCOMPLETE` is deleted.
+    ends the context, the exception's message is written to the mark, and all files are kept. If the context ends
+    normally and there is a manifest, the file `INCOMPLETE` is deleted.
 
     path: The run directory. Missing parent directories are created too.
     force: Whether a complete run at `path` is replaced. An incomplete run is always replaced.
@@ -62,8 +62,8 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """Lock the mark and return its descriptor. The lock excludes other writers. While this process has the lock, it
-        may replace existing files.
+        """Lock the file `INCOMPLETE` and return its descriptor. The lock excludes other writers. While this process has
+        the lock, it may replace existing files.
 
         Raises ScenarioError if another process writes to the directory, or if the existing files must not be replaced.
         Raises OSError if the mark cannot be created or locked.
@@ -98,8 +98,8 @@ class Writing:
 
         Another writer may have ended after this process checked the directory, but before it got the lock. Perhaps that
         writer deleted the mark after this process had opened it. The locked file is then no longer in the directory.
-        Perhaps the writer deleted the mark earlier. This process has then created a new, empty mark beside a complete
-        run.
+        Perhaps the writer deleted the mark earlier. In this case, this process created a new, empty mark, although the
+        run is complete.
         """
         here = os.fstat(mark)
         try:
@@ -134,8 +134,8 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Return the error to raise for a system error while the run was made. The error names the run directory only
-        if the system error concerns this directory."""
+        """Return the error to raise if a system error occurs while the run is made. The error names the run directory
+        only if the system error concerns this directory."""
         # Errors of write(2) name no file. If a disk is full, it is always the disk of the run directory or of temporary
         # files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):

@@ -22,8 +22,8 @@ FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """Return the scalars for flows of the kind `kind`: tcp, ping, udp or program. None means tcp, in runs of older
-    versions.
+    """Return the scalars for flows of the kind `kind`: tcp, ping, udp or program. In runs of older versions, the kind
+    may be None, which means tcp.
 
     kind: The flow's value `kind` in `summary.json`.
     Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.

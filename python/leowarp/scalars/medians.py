@@ -2,12 +2,12 @@
 """The medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
 The interval goes from the j-th smallest to the j-th largest of the n values, x(j) to x(n + 1 - j). The interval is
-valid for independent runs whose values have any continuous distribution. The probability that it contains the
-distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order
-Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With
-five or fewer runs, the interval goes from the smallest to the largest value. The probability of this interval is below
-95 %, because no j gives 95 % for so few values. The interval is computed without random numbers, so it is exact and
-needs no seed.
+valid for independent runs whose values have any continuous distribution. The interval contains the distribution's
+median with the probability 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja,
+Order Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %.
+With five or fewer runs, the interval goes from the smallest to the largest value. The probability of this interval is
+below 95 %, because no j gives 95 % for so few values. The interval is computed without random numbers, so it is exact
+and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)

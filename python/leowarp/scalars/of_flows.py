@@ -22,8 +22,8 @@ the page may continue the text of the row above ("smallest", "mean", "median").
 The scalars of program flows are in `scalars/of_programs.py`.
 
 The numbers in definitions, such as 1 s, 5 s, 90 % and 1/128, are the values of constants in `metrics/`. Two sections
-may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). If two scalars have the same name, they have
-the same unit, and a flow has only one of them.
+may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). Scalars with the same name have the same
+unit. A flow has only one scalar with a given name.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']

@@ -2,7 +2,7 @@
 """Tables of the most important scalars of a summary, in convenient units, as in a paper. Several runs are shown side by
 side.
 
-If no flow of a table has a quantity, such as marks, timeouts or late packets, the quantity has no row. A missing value
+A quantity has a row only if a flow of the table has it. Examples are marks, timeouts and late packets. A missing value
 in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
@@ -36,8 +36,8 @@ class Section:
     """A table of flows or runs. `columns` are the names of the flows or runs. Each of `rows` is a quantity with one
     text per column.
 
-    spread: The quantities over all flows, with the columns `SPREAD`. They are given if there are too many flows to show
-        each one.
+    spread: The quantities over all flows, with the columns `SPREAD`. These quantities are given if there are too many
+        flows to show each flow.
     ranked: The indices in `columns`, in the order of the ranking, beginning with the worst flow. The tuple is empty if
         the columns are not ranked.
     ranked_by: The criterion of the ranking.
@@ -57,8 +57,8 @@ class Section:
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""The columns of a table over all flows. Except for the sum, a column is a quantile: the value that this share of the
-flows does not exceed."""
+"""The columns of a table over all flows. All columns except the sum are quantiles. A quantile is the value that this
+share of the flows does not exceed."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
@@ -93,8 +93,8 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     """Return the tables of several runs, with one column per run.
 
     Returns: First the tables of the flows (`flownames.matched`), and last a table of the runs' own scalars. A kind with
-        at most `MOST_COMPARED` flows has one table per flow. If a kind has more flows, it has one table, with the sum,
-        the median and the middle 80 % of each quantity.
+        at most `MOST_COMPARED` flows has one table per flow. A kind with more flows has only one table. It contains the
+        sum, the median and the middle 80 % of each quantity.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -248,8 +248,8 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """For each quantity, return a row with the quantiles over all flows. It also contains the sum, if a sum makes
-    sense."""
+    """For each quantity, return a row with the quantiles over all flows. If a sum makes sense for a quantity, its row
+    also contains the sum."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -270,20 +270,20 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Return an index into `count` sorted values: at least `share` of the values are not larger than the value at this
+    """Return an index into `count` sorted values. At least `share` of the values are not larger than the value at this
     index."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
-    """Return the total goodput of several flows in bit/s. It is their total payload, divided by the time in which at
-    least one of them is alive. None means that the goodput of a flow is unknown.
+    """Return the total goodput of several flows in bit/s. The total is the flows' payload, divided by the time during
+    which at least one of the flows is alive. None means that the goodput of a flow is unknown.
 
-    The mean goodputs are not added up, because a short flow's mean covers only its own life. Their sum could exceed the
-    network's throughput.
+    The result is not the sum of the mean goodputs, because a short flow's mean covers only its own life. The sum of the
+    means could exceed the network's throughput.
 
     flows: The scalars of each flow.
-    name: The scalar with the goodput of a flow. A flow that never started counts as zero.
+    name: The name of the scalar that has a flow's goodput. A flow that never started counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
         # A summary written by an older version of leowarp does not have the starts and ends of its flows.
@@ -305,7 +305,8 @@ _SUMMED = ("_bps", "_pkts", "_timeouts")
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """If the scalar is a rate or a number of packets, return the sums of its values over all flows, otherwise None."""
+    """Return the sums of a scalar's values over all flows. If the scalar is neither a rate nor a number of packets,
+    return None."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
     # If the value of any flow is unknown, the sum is None, because a sum of the other flows would look like the total.

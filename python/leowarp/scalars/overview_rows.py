@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the overview for TCP flows, probes, pings, programs and the run: their scalars, and when each row is
-shown."""
+"""The rows of the overview for TCP flows, probes, pings, programs and the run. For each row, its scalars and the
+condition under which it is shown."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Row:
 
     name: The name of a declared scalar. The scalar's declaration determines the label and the unit of the row.
     also: The names of further scalars that the text contains.
-    text: The function that formats the values of `name` and `also`. The default depends on the unit.
+    text: The function that formats the values of `name` and `also`. By default, the function depends on the unit.
     unless: The name of a scalar. The row is hidden if the scalar has a value in at least one column.
     label: The label of the row. If it is given, it replaces the label from the declaration.
-    unknown: The text that a flow without a value gets if its path changed.
+    unknown: The text for a flow that has no value although its path changed.
     """
 
     name: str

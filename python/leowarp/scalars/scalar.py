@@ -15,7 +15,7 @@ from leowarp.base import units
 class Unit:
     """A unit of scalars.
 
-    symbol: The symbol in `40-metrics.parquet`. Counts, ratios and text have none.
+    symbol: The symbol in `40-metrics.parquet`. Counts, ratios and text have no symbol.
     suffix: The ending of the name of every scalar with this unit, and of no other scalar.
     shown: The unit in which pages display scalars of this unit.
     size: The number by which a value is divided for display, for example 1e6 for ns in ms.
@@ -32,7 +32,7 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """Return a copy of this unit that pages display in another unit.
+        """Return a copy of this unit. Pages display values of the copy in another unit.
 
         shown: The symbol of the displayed unit.
         size: The number by which a value is divided for display.
@@ -49,8 +49,8 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""Units for times that pages show in us (short times) or in s (long times) instead of ms. In ms, for example, two
-microseconds would be 0.002 and a minute 60,000."""
+"""Units for times that pages do not show in ms. Short times are shown in us, and long times in s. In ms, for example, 2
+us would be 0.002, and a minute would be 60,000."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -108,7 +108,7 @@ Section = tuple[Scalar, ...]
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
     """Return the names of scalars in order.
 
-    Returns: The names, with dots between objects and their keys.
+    Returns: The names. In a name, a dot stands between an object and its key.
     """
     return tuple(scalar.name for scalar in section)
 
@@ -153,7 +153,8 @@ def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     values: The values for `summary.json` in any order. A nested object is a mapping, or None if it is unknown.
     declared: The scalars that `values` must contain. It must not contain other values.
     Returns: `values` in the new order, with nested objects as they are.
-    Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
+    Raises AssertionError if a computed value is not declared, or if a declared value is not computed: a scalar's
+    declaration and function belong
         together.
     """
     declared_names = names(declared)

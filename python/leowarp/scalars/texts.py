@@ -49,5 +49,5 @@ def _digits(value: float) -> str:
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""A dict from the ending of a scalar's name to the function that formats the scalar. A scalar with another name is
+"""A dict from the ending of scalars' names to the function that formats these scalars. A scalar with another name is
 printed unchanged."""

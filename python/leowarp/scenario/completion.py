@@ -35,7 +35,7 @@ from leowarp.scenario.workload.traffic import complete_traffic
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in the values that follow from other keys, and check the completed scenario.
 
-    draft: All sections, each decoded by itself. The function changes the draft in place.
+    draft: All sections. Each section was decoded without the others. The function changes the draft in place.
     document: The root table of the text. Messages about missing keys name its line.
     problems: The list to which each mistake is added. The function raises nothing.
     """
@@ -82,8 +82,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
     """Return the type of the medium that the text gives.
 
-    A text with no medium, or with several, is a mistake. After a mistake, the function still returns a medium, so that
-    later checks find the other mistakes.
+    A text with no medium, or with several, is a mistake. After such a mistake, the function still returns a medium.
+    Later checks can then find further mistakes.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
@@ -188,8 +188,8 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the scenario's stations by the two stations that the medium defines. The text of a plan may contain no
-    other stations."""
+    """Replace the scenario's stations by the two stations that the medium defines. A plan's text may contain only these
+    two stations."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -221,8 +221,8 @@ def _check_observe(draft: Draft, problems: Problems) -> None:
 def _check_network(draft: Draft, problems: Problems) -> None:
     """Check the queue limits against `link_model`, and the link rules against the satellites.
 
-    netem counts packets in flight and has no limit in bytes. leolink supports both limits, and counts only waiting
-    packets (docs/concepts/links.md, netem instead).
+    netem counts packets in flight and has no limit in bytes. leolink supports limits in packets and in bytes, and
+    counts only waiting packets (docs/concepts/links.md, netem instead).
     """
     network = draft.sections["network"]
     netem = value_of(network, sections.Network, "link_model") == "netem"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree of a scenario text, in which every value keeps its origin, and the merging of these trees.
+"""The tree of a scenario text, in which every value keeps its origin. The module also merges such trees.
 
 A scenario has up to three layers: the file that it extends, the file itself, and each ``--set``. If a higher layer sets
-some keys of a table, the other keys stay. If it sets a list, the whole list is replaced. Some keys govern others:
-`preset`, for example, determines the keys of a constellation. If a higher layer sets a governing key, the keys that it
-governs are removed from the lower layers. For example, without this rule ``--set constellation.preset=iridium`` would
-change nothing in a plan, because a plan contains every key.
+some keys of a table, the table's remaining keys keep their values. If it sets a list, the whole list is replaced. Some
+keys govern others: `preset`, for example, determines the keys of a constellation. If a higher layer sets a governing
+key, the keys that it governs are removed from the lower layers. A plan contains every key. Without this rule, ``--set
+constellation.preset=iridium``, for example, would therefore change nothing in a plan.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def merge(lower: Node, upper: Node) -> Node:
     """Merge `upper` over `lower`. Tables are merged key by key. Any other value of `upper` replaces the value of
     `lower`.
 
-    Before the merge, a key of `lower` is removed if a key of `upper` governs it (`_GOVERNS`).
+    If a key of `upper` governs a key of `lower` (`_GOVERNS`), the key of `lower` is removed before the merge.
 
     Returns: A new tree. The arguments are not changed.
     """
@@ -68,11 +68,11 @@ def merge(lower: Node, upper: Node) -> Node:
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
-    """Yield one layer for each override. If an override names an element of a list, its layer has a copy of the whole
-    list with this element changed.
+    """Yield one layer for each override. An override may name an element of a list. Its layer then has a copy of the
+    whole list, in which only this element is changed.
 
-    overrides: A list of "KEY=VALUE", or a dict. Values of a list are read as TOML, or else as text. Values of a dict
-        are used unchanged, and may be of type `Node`.
+    overrides: A list of "KEY=VALUE", or a dict. In a list, a value is read as TOML if possible, otherwise as text.
+        Values of a dict are used unchanged, and may be of type `Node`.
     file: The scenario file. Messages name the file, and relative file names refer to its folder.
     base: The document to which the first override applies. Each later override applies to the result of the earlier
         ones.
@@ -104,7 +104,7 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
     """Wrap plain TOML values in nodes.
 
     value: A value of dicts, lists and scalars.
-    origin: The origin of the whole value. If the path of a node is not in `lines`, the node gets the line of the table
+    origin: The origin of the whole value. If `lines` lacks the path of a node, the node gets the line of the table
         around it.
     path: The place of `value` in the document, a tuple of str and int.
     lines: The line of each path, from `positions.key_lines`. The mapping is empty for values that the user typed.
@@ -122,12 +122,14 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 
 
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
-    """Read a file. If it extends another file, add the values of that file that it does not set itself.
+    """Read a file. If this file extends another file, add the other file's values for the keys that this file does not
+    set.
 
-    `below` has the resolved paths of the files that extend this one, directly or indirectly. If the file extended one
+    `below` has the resolved paths of the files that extend this one, directly or indirectly. If this file extended one
     of these files, it would extend itself.
 
-    Raises ScenarioError if the file extends itself or a missing file, or if a run's plan extends another file.
+    Raises ScenarioError if the file extends itself or a missing file. The error is also raised if a run's plan extends
+    another file.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -155,7 +157,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 
 def _with_presets(node: Node) -> Node:
-    """Merge a layer over the preset files that its ``access.preset`` and its stations name."""
+    """Merge a layer over preset files. The ``access.preset`` and the stations of the layer name these files."""
     node = _with_preset(node)
     stations = node.get("stations")
     if stations is None or not isinstance(stations.value, list):
@@ -165,8 +167,8 @@ def _with_presets(node: Node) -> Node:
 
 
 def _with_preset(node: Node) -> Node:
-    """If ``access.preset`` of a layer or station names a file, add the values in that file. Values of the layer or
-    station take precedence.
+    """If ``access.preset`` of a layer or station names a file, add the values in that file. Values from the layer or
+    station itself take precedence.
 
     The key `preset` gets the value that it has in the preset file, or its default. The key `preset_file` records the
     file's name and sha256, so that a plan no longer needs the file.
@@ -276,7 +278,8 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """Parse a text as TOML. Any text that is not TOML is returned unchanged, because a shell has removed its quotes.
+    """Parse a text as TOML. A shell removes the quotes of a text, so the text is no longer TOML. Such a text is
+    returned unchanged.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')
@@ -312,7 +315,7 @@ def override_key(text: str, origin: Origin) -> list[str]:
 
 
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
-    """Return a tree that contains only `value`, at the path `parts`, to be merged over `base`.
+    """Return a tree to be merged over `base`. It contains only `value`, at the path `parts`.
 
     Merging replaces a list as a whole. Therefore, if the path goes through a list, the tree contains a copy of the list
     with one changed element. An index equal to the list's length adds an element.
@@ -356,13 +359,14 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
 
 
 def _places(items: Sequence[Node]) -> dict[str, int]:
-    """Return the index of each named table in a list of stations or flows."""
+    """Return a dict from the name of each named table to its index in a list of stations or flows."""
     names = [item.get("name") for item in items]
     return {name.value: n for n, name in enumerate(names) if name is not None and isinstance(name.value, str)}
 
 
 def _merge(lower: Node, upper: Node) -> Node:
-    """Merge two layers. Tables are merged key by key. Any other upper value replaces the lower value."""
+    """Merge two layers. Tables are merged key by key. If one of the values is not a table, the upper value replaces the
+    lower value."""
     if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     merged = dict(lower.value)
@@ -412,8 +416,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """Return the node without the keys at `paths`. A key that an override sets is not removed, because no override has
-    precedence over another."""
+    """Return the node without the keys at `paths`. Keys from overrides stay, because no override has precedence over
+    another one."""
     for path in paths:
         lower = node.get(*path)
         if lower is not None and lower.origin.override is None:

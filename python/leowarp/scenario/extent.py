@@ -2,9 +2,9 @@
 """The size of a plan, with upper bounds on the memory and time of its run. The size is known before anything is
 computed.
 
-Each cost per unit was measured on one machine (docs/performance.md, "Limits"). The true cost is at most the estimate,
-and at least about half of the estimate. A plan whose estimate is too large is rejected. The estimates never change a
-result.
+Each cost per unit was measured on one machine (docs/performance.md, "Limits"). The estimate is never below the true
+cost, and at most about twice the true cost. A plan whose estimate is too large is rejected. The estimates never change
+a result.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ LONG_CPU_S = 3_600
 _BASE_BYTES = 200 << 20
 """The memory of Python and its libraries in an empty run."""
 _ROW_BYTES = 600
-"""The memory per row while the timeline is made. Measured: 378 MiB for 689,798 rows (10,000 satellites with all links),
-and 129 MiB for 227,021 rows (an access link of 1,000 s)."""
+"""The memory per row while the timeline is made. 378 MiB were measured for 689,798 rows (10,000 satellites with all
+links). 129 MiB were measured for 227,021 rows (an access link of 1,000 s)."""
 _SATELLITE_BYTES = 1_500
 """The memory in bytes per satellite for positions, links and the path search. 10^6 satellites took 1,326 MiB."""
 _SAMPLE_BYTES = 700
 """The memory per sample of a socket, a counter or a queue while metrics are computed. The value was measured with
 examples/chain.toml (100 s, sampled every 1 ms)."""
 _PACKET_BYTES = 200
-"""While a stored packet is converted, it takes this much memory."""
+"""The memory that a stored packet takes during its conversion."""
 _GUEST_SATELLITE_BYTES = 130 << 10
 """The guest's memory per satellite, including its links: 4,408 satellites took 463 MiB more than 648
 (docs/performance.md)."""
@@ -50,13 +50,13 @@ _SEARCH_S = 7e-6
 """The time in s of the path search for one satellite, one route update and one pair. The search over 10^6 satellites
 took 7.3 s."""
 _ROW_S = 1.5e-6
-"""The time in s per row of the timeline. In the Python library, 689,798 rows took 0.74 s. The guest needs about as
-long."""
+"""The time in s per row of the timeline. In the Python library, 689,798 rows took 0.74 s. The guest takes about the
+same time for these rows."""
 _SAMPLE_S = 25e-6
 """The time in s per sample. A run of 100 s of examples/chain.toml took 1.5 s with a sample every 1 s, and 11.5 s with a
 sample every 1 ms."""
 _PACKET_S, _HOP_S = 1.2e-6, 0.55e-6
-"""The time per packet, and per packet and link (docs/performance.md)."""
+"""Two times: per packet, and per packet on each link that it crosses (docs/performance.md)."""
 _UNSHAPED_BPS = 1e9
 """The assumed rate of a flow that nothing limits."""
 _SEGMENT_BYTES = 1448
@@ -65,7 +65,7 @@ _SEGMENT_BYTES = 1448
 
 @dataclass(frozen=True)
 class Part:
-    """One cause of a run's memory and time.
+    """One cause of the memory and time that a run needs.
 
     what: A description of the cause, with the number of rows, packets or satellites.
     hint: The option with which the user reduces the cost.
@@ -78,7 +78,7 @@ class Part:
 
 
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
-    """Reject a plan that cannot work on this machine. The check reads no file and computes nothing.
+    """Reject a plan that is too large for this machine. The check reads no file and computes nothing.
 
     usable_bytes: The memory that the run may use. The default is the memory that this process may use
         (`usable_memory_bytes`).
@@ -229,8 +229,8 @@ def _packets(plan: Plan) -> Part:
 def packets_of(plan: Plan) -> float:
     """Return an upper limit on the packets that all hosts send. ACKs and replies count, but retransmissions do not.
 
-    If a TCP flow has a size, it sends exactly this size. All flows of a source that have no size are assumed to fill
-    the source's narrowest link together.
+    If a TCP flow has a size, it sends exactly this size. Flows without a size are assumed to fill the narrowest link of
+    their source together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)

@@ -27,9 +27,9 @@ from leowarp.scenario.workload.traffic import Traffic
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario whose keys are valid, each by itself and all together.
+    """A scenario whose keys are valid: each key alone, and all keys together.
 
-    A `Scenario` contains the values of the text and those that presets fill in. `plan.resolve` adds the remaining
+    A `Scenario` contains the values from the text and the values from presets. `plan.resolve` adds the remaining
     defaults and opens the files that the scenario names.
 
     Attributes
@@ -39,15 +39,15 @@ class Scenario:
     name : str
         The run's name.
     sections : dict
-        The content of each section, by name. A section that the text does not mention is empty, but a medium or traffic
-        that the text does not mention is missing.
+        The content of each section, by name. A medium or traffic that the text does not mention is missing. Any other
+        section that the text does not mention is empty.
     stations, flows : tuple of Section
         The ``[[stations]]`` and ``[[flows]]``, in the order of the file.
     hosts : dict
         A dict from a station's name to its ``[hosts.NAME.tcp]``. The dict is empty if the text has no such table.
     pinned : dict
-        The ``[hosts.NAME.sysctl]`` in the text of a plan, keyed by station name. The key "" holds ``[sysctl]``, the
-        sysctls of the whole guest.
+        A dict from a station's name to its ``[hosts.NAME.sysctl]`` in the text of a plan. The key "" holds
+        ``[sysctl]``, the sysctls of the whole guest.
     modules : dict
         The parameters of each kernel module, with values as a plan contains them.
     dishes : dict
@@ -73,8 +73,8 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     path : str or Path
         A TOML file, a run directory, or the name of an example (`leowarp examples`).
     overrides : list of "KEY=VALUE" or dict
-        Dotted keys that override the file, with list indexes as numbers (``flows.0.congestion_control``). Values of a
-        list are read as TOML, or else as text. Values of a dict are used unchanged.
+        Dotted keys that override the file, with list indexes as numbers (``flows.0.congestion_control``). In a list, a
+        value is read as TOML, or as text if it is not TOML. In a dict, a value is used unchanged.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
-    """Decode each table of a list. Its section is called ``flows.0``, for example, as in ``--set``."""
+    """Decode each table of a list. The section of a table is named as in ``--set``, for example ``flows.0``."""
     node = document.get(name)
     if node is None:
         return []
@@ -218,8 +218,8 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Store the sysctls that a plan contains. They override the sysctls that this version would derive, so that it runs
-    an old plan unchanged."""
+    """Store the sysctls that a plan contains. They replace the sysctls that this version would derive. An old plan
+    therefore runs unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
@@ -227,7 +227,8 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
 
 @dataclass(frozen=True)
 class _Pinned:
-    """A section whose only key is a table of sysctls, so that the decoder of sections can check the table."""
+    """A section whose only key is a table of sysctls. It exists so that the decoder of sections can check such a
+    table."""
 
     sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
 
@@ -245,4 +246,4 @@ TABLES: dict[str, type] = {
     "observe": schema.Observe,
     "guest": schema.Guest,
 }
-"""The dataclass of each table of a scenario, in the order in which a plan writes the tables."""
+"""For each table of a scenario, its dataclass. The tables are in the order in which a plan writes them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a `Scenario` to a `Plan`. Every default is written out, and every file is found and hashed."""
+"""Turns a `Scenario` into a `Plan`. Every default is written out, and every file is found and hashed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     """Return the plan of a scenario file with overrides, or the given plan.
 
     scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
-    overrides: A list of "KEY=VALUE", or a dict. Dotted keys and values, as for `load`.
+    overrides: A list of "KEY=VALUE", or a dict. The dotted keys and the values have the same form as for `load`.
     kernel: The guest kernel to use instead of the plan's kernel. It is a name on the shelf, or the path of a kernel
         tree or binary. A caller who passes this argument permits the kernel to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
@@ -156,8 +156,8 @@ def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | N
 
 
 def _flow(section: Section) -> schema.Flow:
-    """Return a flow of the plan. A program's flow records the file that named the program. That program runs only with
-    the user's consent (`guest/building/trust.py`)."""
+    """Return a flow of the plan. The flow of a program also says which file named the program. The named program runs
+    only with the user's consent (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
@@ -167,7 +167,8 @@ def _flow(section: Section) -> schema.Flow:
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """Return a station's host. Its own keys override the common TCP keys, and its sysctls follow from both."""
+    """Return a station's host. The host's own keys override the common TCP keys. Its sysctls follow from its own keys
+    and the common keys."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # The host's sysctls are added to the sysctls of [tcp]. Every other key of the host replaces the same key of [tcp].
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))

@@ -50,8 +50,7 @@ class Plan(PlanSections):
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """Return a copy of this plan in which all code counts as named by the caller. The caller permits this code to
-        run.
+        """Return a copy of this plan as if the caller had named all its code. The caller thus permits the code to run.
 
         Returns
         -------

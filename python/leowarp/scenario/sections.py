@@ -119,7 +119,7 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    kernel_named_in: The file that names `kernel`. Plans that differ only here are equal.
+    kernel_named_in: The file that names `kernel`. Two plans that differ only in this value are equal.
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
@@ -145,15 +145,15 @@ class PlanSections:
 
     `medium` carries the packets, and its type is the kind of medium. All media except a constellation have two stations
     without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation, the
-    defaults of `isl`, `ground`, `routing` and `cures` have no effect. For `jittered`, this is also true of `network`. A
-    mobile channel with routes over a constellation is the only one of these media that uses the four sections. `sysctl`
-    holds the sysctls of the whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters
-    of each kernel module, with times in ns. It has an entry for every module of the user, and for every handover-aware
+    defaults of `isl`, `ground`, `routing` and `cures` have no effect. For `jittered`, this is also true of `network`.
+    Of these media, only a mobile channel with routes over a constellation uses the four sections. `sysctl` holds the
+    sysctls of the whole guest, and `hosts[i].sysctl` the sysctls of each host. `modules` holds the parameters of each
+    kernel module, with times in ns. `modules` has an entry for every module of the user, and for every handover-aware
     congestion control of a flow. An entry may have no parameters.
 
     name: The name of the run and of its directory.
-    medium: A Constellation, Measured, Chain, Jittered, Access or Mobile. A medium that follows a constellation has the
-        attribute `constellation`.
+    medium: An object of the class Constellation, Measured, Chain, Jittered, Access or Mobile. A medium that follows a
+        constellation has the attribute `constellation`.
     stations, flows, hosts: The stations, flows and hosts in the order of the scenario's text. Each station has one
         host.
     dishes: The stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.

@@ -68,5 +68,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return public names and loaded names, so that completion offers public names before their first use."""
+    """Return public names and names that are already loaded. Completion can then offer public names before their first
+    use."""
     return [*globals(), *_PUBLIC]

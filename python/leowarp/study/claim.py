@@ -15,12 +15,12 @@ from typing import Any, Literal
 from leowarp.base.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
-"""The possible results of a claim's test. A claim with several parts may hold partly. "Cannot be told" means that runs
-are missing, which does not count against the published study."""
+"""The possible results of a claim's test. "partly" is for a claim with several parts of which only some hold. "Cannot
+be told" means that runs are missing, which does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""The data for one check of all claims. It maps the name of a run to its `Run`. In a study with many runs, the mapping
-has data sets instead."""
+"""The data for one check of all claims. The data are a mapping from the name of a run to its `Run`. In a study with
+many runs, it maps the name of a data set to the data set."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
 
 
 def in_words(figure: str) -> str:
-    """Return words for the figure to which a claim refers.
+    """Return the words that name the figure to which a claim refers.
 
     >>> in_words("4"), in_words("3, 4"), in_words("II"), in_words("text")
     ('figure 4', 'figures 3, 4', 'section II', 'text')
@@ -95,14 +95,14 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Check a claim on each sample that has the claim's runs. The first checked sample decides the verdict. The other
-    samples show how much results vary.
+    """Check a claim on each sample that has the claim's runs. The first checked sample decides the verdict. The
+    remaining samples show how much the results vary.
 
-    Raises TraceError if no sample has all runs that the test needs.
+    Raises TraceError if no sample is complete. A complete sample has all runs that the test needs.
     samples: A sequence of (name, sample). The first sample has the study's own runs.
     Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`. The `verdict`, `measured`, `numbers` and `cause`
-        are those of the first usable sample. `samples` has these four values of each sample, and the sample's name as
-        `sample`.
+        are those of the first usable sample. `samples` has one entry per sample: these four values, and the sample's
+        name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
@@ -127,7 +127,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
     """Return the verdict on a claim. `parts` says for each part of the claim whether it is true. The verdict is "holds"
-    if all parts are true, "partly" if only some are, and "does not hold" if none is.
+    if all parts are true. If only some are true, it is "partly". If none is true, it is "does not hold".
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
@@ -140,7 +140,8 @@ def holds_if(parts: Mapping[str, bool]) -> Verdict:
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Return the parts of a claim that do not hold, as text for its cause. The text is empty if all parts hold.
+    """Return the parts of a claim that do not hold, as text for its cause. The text is empty if all parts of the claim
+    hold.
 
     >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
     ('not so: late, long', '')

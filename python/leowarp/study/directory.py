@@ -25,7 +25,7 @@ from leowarp.version import VERSION
 class ExampleRun:
     """A run of a study: an example scenario with some replaced scenario keys.
 
-    slug: The name of the run within the study. Its directory has the same name.
+    slug: The name of the run within the study. The run's directory has the same name.
     example: The file name of the example scenario.
     set: The scenario keys that are replaced, with their new values.
     why: The reason for the run.

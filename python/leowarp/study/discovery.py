@@ -21,7 +21,7 @@ GROUP = "leowarp.studies"
 """The entry point group in which packages list their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""The module of a study must define these names. `Room` describes each of them."""
+"""The module of a study must define these names. The class `Room` describes each of these names."""
 
 
 class Room(Protocol):
@@ -38,7 +38,7 @@ class Room(Protocol):
     OPTIONS: tuple[str, ...]
 
     def make(self, making: Making, **options: Any) -> Material:
-        """Make the missing runs and the figures of the study. If the user does not set an option, it is not passed, so
+        """Make the missing runs and the figures of the study. An option that the user does not set is not passed, so
         `make` uses its default."""
 
 

@@ -17,7 +17,7 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""The type of other facts that every figure gets, such as the kernel and the number of seeds."""
+"""The type of further facts that every figure gets. Examples are the kernel and the number of seeds."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. A figure without data has a reason in its result.
+    """Draw all figures into `folder`. If a figure has no data, its result contains the reason.
 
     frames: The data sets by name. A data set is missing if all its runs failed.
     folder: The folder for the figures, which is created if missing.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two values that `reproduce` exchanges with a study: `Making` requests the study's runs, and `Material` returns
-their results."""
+"""The two values that `reproduce` exchanges with a study. `Making` requests the study's runs. `Material` returns their
+results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Material:
     Attributes
     ----------
     samples : list of (name, mapping)
-        The samples on which claims are checked. Each has a name, and a mapping with the keys of `Claim.runs`. The first
+        The samples on which claims are checked. Each sample has a name, and a mapping with the keys of `Claim.runs`.
+        The first
             sample decides the verdict.
     figures : list of DrawnFigure
     sections : list of Section
@@ -54,7 +55,7 @@ class Material:
         The run directories, which are listed in `claims.json`.
     failures : dict of name to LeowarpError
     warnings : list of str
-        The warnings for the top of the page, in addition to failures.
+        The warnings at the top of the page. Failures are shown there too, but are not included here.
     cost : str
         The measured cost of the runs, as text.
     left_out : list of str

@@ -13,9 +13,10 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""The CSS class that colours each verdict on the page. The page counts verdicts in the order of this table."""
+"""The CSS class that colours each verdict on the page. On the page, the numbers of verdicts are in the order of this
+table."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
-"""The plural forms of the verdicts that have a separate plural."""
+"""The plural forms of verdicts, if they differ from the singular."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,12 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""The number of characters of the measured result that the page shows beside a verdict. Longer text is hidden until the
+"""The page shows this number of characters of the measured result beside a verdict. Longer text is hidden until the
 reader opens the card."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return HTML with a card for each claim: its verdict, the paper's words, and the measured result."""
+    """Return HTML with a card for each claim. A card shows the verdict, the paper's words, and the measured result."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims

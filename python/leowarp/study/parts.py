@@ -186,7 +186,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
     """Return HTML that names the results directory of each group and shows example code.
 
-    example: The Python code that reads the results, which the page shows.
+    example: The Python code that reads the results. The page shows this code.
     """
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(

@@ -70,7 +70,8 @@ def reproduce(
         `reproductions/<key>-<name of the recording>`.
     samples : int, optional
         For `frederiksen2024`: the number of conditions under which claims are checked, by default all 9. A condition is
-        a combination of TCP stack, links, times and skies. A smaller number selects the first conditions of the list.
+        a combination of TCP stack, links, times and skies. With a smaller number, only the first conditions of the list
+        are used.
     duration : str, optional
         For `frederiksen2024`: the length of every run, instead of the study's own, for example "60 s". With another
             length, the result is only a trial and not a reproduction.
@@ -102,7 +103,7 @@ def reproduce(
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        If every run of the study failed. The error is the error of the first run.
+        If every run of the study failed. The exception is the error of the first run.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
@@ -147,8 +148,8 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """Return one row of `claims.json` per claim. If some of a claim's runs failed or were not requested, the verdict is
-    "cannot be told". The row gives the reason for the first of the missing runs.
+    """Return one row of `claims.json` per claim. If some runs of a claim failed or were not requested, the verdict is
+    "cannot be told". If runs are missing, the row says why the first one is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}

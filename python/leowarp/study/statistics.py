@@ -3,7 +3,7 @@
 
 The ends of an interval are two of the sorted values. For any distribution, a sum of binomial probabilities gives the
 probability that the interval contains the true median (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition,
-section 7.1). A normal distribution cannot be assumed, because the capacity limits goodput and makes its distribution
+section 7.1). A normal distribution cannot be assumed. The capacity limits goodput, so the distribution of goodput is
 asymmetric.
 """
 
@@ -33,7 +33,7 @@ class Middle:
 
     median, low, high: The values in the unit of the data. nan means that there are no values.
     count: The number of values.
-    confidence_ratio: The probability that such an interval contains the true median.
+    confidence_ratio: The probability that an interval computed in this way contains the true median.
     """
 
     median: float
@@ -63,8 +63,8 @@ class Middle:
         """Return the median and its interval as text, such as `12.3 (11.0 to 14.1)`.
 
         scale: The factor by which the values are multiplied. For example, 1e-6 converts bit/s to Mbit/s.
-        digits: The number of digits after the decimal point. An infinite value represents an event that did not happen.
-            Its text is "never".
+        digits: The number of digits after the decimal point. An infinite value means that an event did not happen. Its
+            text is "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'

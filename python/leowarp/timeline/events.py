@@ -26,7 +26,7 @@ _LINK_DOWN_RANK = len(_ORDER)
 
 
 class LinkKeys(Protocol):
-    """The keys that all plan sections of links with a queue have in common."""
+    """The common keys of all plan sections about links with a queue."""
 
     @property
     def overhead_bytes(self) -> int: ...
@@ -62,12 +62,12 @@ class LinkKind:
         is in a table, and a wire has no rate.
     limit_counts_flying: True if the link's limit includes packets in the delay line, as netem's limit does. The plan's
         limit counts only waiting packets.
-    full_packet_bytes: The IP length of a full packet, which converts the delay line to a number of packets.
+    full_packet_bytes: The IP length of a full packet. It is used to express the delay line as a number of packets.
     in_order: False if a packet may overtake others when the delay falls.
     probe_bytes: The size of the packets with which a channel's delay was measured. This delay includes the packets'
         transmission time.
-    queue: The queueing discipline of each direction. Packets wait in it for the serialiser. A fifo needs no `queue`
-        event, because it uses the limits of the link.
+    queue: The queueing discipline of each direction. Packets wait in this queue for the serialiser. A fifo needs no
+        `queue` event, because it uses the limits of the link.
     ecn, queue_parameters: The parameters of this discipline, see `Events.queue`.
     """
 
@@ -90,7 +90,8 @@ class LinkKind:
 
     @staticmethod
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
-        """Return a link with a queue, from a section of the plan. Its rate and loss are the same in both directions.
+        """Return a link with a queue, from a section of the plan. The link's rate and loss are the same in both
+        directions.
 
         `kind` is isl or gsl. `on_down` is drain or drop. With drain, packets in the queue and in flight still arrive
         after the link goes down.
@@ -139,7 +140,7 @@ class LinkKind:
         """Return netem's limit in packets. It is Q + ceil(D R/packet). With this limit, `limit_pkts` packets can wait
         while the delay line is full.
 
-        If the link has no rate, no packet ever waits, so the result is None.
+        On a link without a rate, no packet ever waits. The result is then None.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
         ...                 limit_counts_flying=True)
@@ -169,7 +170,8 @@ class _Bulk:
 class Events:
     """Collects the events of a timeline.
 
-    Events that may number millions (`delays`, `capacity`, `channel`) are stored and sorted as columns.
+    There may be millions of events of some kinds (`delays`, `capacity`, `channel`). They are stored and sorted as
+    columns.
 
     names: The names of all nodes. The methods identify a node by its index in this list.
     """
@@ -185,8 +187,8 @@ class Events:
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Bring a link up, with its rate and loss in both directions. Its queue is set only when the link comes up for
-        the first time."""
+        """Bring a link up, with its rate and loss in both directions. The link's queue is set only when the link comes
+        up for the first time."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
         # Rate and loss are set again each time, because the guest creates the link anew.
@@ -204,13 +206,13 @@ class Events:
                 self.loss(t_ns, sender, receiver, link.loss_ratio)
 
     def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Take a link down. If `on_down` is "drain", packets in the queue and in flight still arrive. If it is "drop",
-        they are lost."""
+        """Take a link down. If `on_down` is "drain", packets in the queue and in flight still arrive. If `on_down` is
+        "drop", these packets are lost."""
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
-        """Raise netem's limits by the number of packets in the delay line. `longest_ns` maps each link to its longest
-        delay in the run.
+        """Increase netem's limits by the number of packets in the delay line. `longest_ns` is a dict from each link to
+        the link's longest delay in the run.
 
         If the rate of the links in `longest_ns` changes, `rate_bps` is their highest rate. None means that each link's
         own rate is used.
@@ -230,7 +232,7 @@ class Events:
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
     def jitter(self, t_ns: int, a: int, b: int, sigma_ns: int, distribution: str) -> None:
-        """Set the random delay of direction a>b, from `t_ns` on. Its mean is 0, and its standard deviation is
+        """From `t_ns` on, set the random delay of direction a>b. Its mean is 0, and its standard deviation is
         `sigma_ns` (`jitter_tables`)."""
         self._add(t_ns, "jitter", a=self._names[a], b=self._names[b], sigma_ns=sigma_ns, distribution=distribution)
 
@@ -244,7 +246,7 @@ class Events:
         both_ways: bool = True,
     ) -> None:
         """Set the delays of many links at one instant. Both directions of a link get the same delay. If `both_ways` is
-        False, only the delays of directions a>b are set.
+        False, only the direction from a to b of each link gets the delay.
 
         a, b: int arrays of shape (n,). The ends of each link.
         delay_ns: int64 array of shape (n,)
@@ -381,8 +383,8 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down. The row can also be found by its link, because `make_room_for_flying` may
-        later raise the queue limit in it."""
+        """Add a `link` event, up or down. The row can be looked up by its link, so that `make_room_for_flying` can
+        later raise the row's queue limit."""
         row = self._add(
             t_ns,
             "link",

@@ -18,9 +18,9 @@ class Forwarding:
     """The next hops of all nodes.
 
     events: The timeline to which the changes are added.
-    host_of: A dict from a node at an end of a path to the host that is attached to it.
-    by_path: Whether packets keep their initial path (``in_flight = "source"``). If so, a node has one entry for each
-        path. Otherwise, a node has one next hop for each destination.
+    host_of: A path has a node at each end. This is a dict from such a node to the host that is attached to it.
+    by_path: Whether packets keep their initial path (``in_flight = "source"``). If they keep it, a node has one entry
+        for each path. Otherwise, a node has one next hop for each destination.
     """
 
     def __init__(self, events: Events, host_of: dict[int, int], *, by_path: bool) -> None:
@@ -30,10 +30,10 @@ class Forwarding:
         self._path_ids: dict[tuple[int, int], int | None] = {}
 
     def attach_hosts(self, pairs: list[tuple[int, int]], between: Mapping[int, int] | None = None) -> None:
-        """Add the entries that never change: the next hop of each source's host, and of each destination's node to its
-        host.
+        """Add the entries that never change. They lead from each source's host to its next hop, and from each
+        destination's node to its host.
 
-        between: A dict from a node at an end of a path to the router between this node and its host.
+        between: A dict from a node to the router between this node and its host. The node is at an end of a path.
         """
         between = between or {}
         for source, destination in pairs:
@@ -59,8 +59,8 @@ class Forwarding:
 
         pair: (int, int). The source and the destination, which are the nodes to which the two hosts are attached.
         path_id: The path's number among the paths to this destination.
-        after_ns: The time from `t_ns` until each node except the last gets its entry. The default is 0. Until all nodes
-            have the path's entries, no other call may change these entries.
+        after_ns: For each node except the last, the time from `t_ns` until the node gets its entry. The default is 0.
+            Until all nodes have the path's entries, make no other call that changes these entries.
         """
         source, destination = pair
         host = self._host_of[destination]

@@ -7,10 +7,10 @@ have 16 bits, so a random delay differs from `mean` by at most 4 times `jitter`.
 table are equally likely. The table is the inverse of the distribution function at the midpoints of 16384 equal shares
 of probability.
 
-All distributions here have mean 0 and standard deviation 1. Some of their values exceed 4, which is netem's limit. The
-values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to the standard
-deviation times the multiplier. After the division, all values are within the limit, so netem need not clip the
-distribution's tail.
+All distributions here have mean 0 and standard deviation 1. Some values of these distributions exceed 4, which is
+netem's limit. The values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is
+set to the standard deviation times the multiplier. After the division, all values are within the limit, so netem need
+not clip the distribution's tail.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SCALE = 8192
-"""NETEM_DIST_SCALE: the value in a table that stands for one jitter."""
+"""NETEM_DIST_SCALE: a table value of this size stands for a deviation of one jitter."""
 
 ENTRIES = 16384
 """NETEM_DIST_MAX: the longest table that the kernel accepts."""
@@ -61,8 +61,8 @@ def named_table(name: str) -> JitterTable:
     """Return the table of `uniform`, `normal` or `exponential`.
 
     A uniform distribution with standard deviation 1 extends from -sqrt(3) to +sqrt(3). The exponential distribution is
-    shifted to mean 0, so it extends from -1 upwards. A delay of mean `delay` is `delay - sigma` plus an exponential
-    value.
+    shifted to mean 0, so it extends from -1 upwards. A delay with the mean `delay` is the sum of `delay - sigma` and an
+    exponential value.
 
     >>> named_table("uniform").multiplier, named_table("exponential").least
     (1.7320508075688772, -1.0)

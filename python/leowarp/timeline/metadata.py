@@ -15,7 +15,7 @@ from leowarp.base.metadata import decode_metadata
 
 @dataclass(frozen=True)
 class CodewordSummary:
-    """The outcomes of all codewords of a mobile channel (HARQ), whether or not they carried a packet.
+    """The outcomes of all codewords of a mobile channel (HARQ). Codewords without a packet are included.
 
     loss_ratio: The share of codewords that were never decoded.
     decoded_shares: The share of codewords that were decoded after 0, 1, ... retransmissions.
@@ -58,9 +58,9 @@ class TimelineMetadata:
 
     @classmethod
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
-        """Return the metadata of a timeline with this schema. A user's timeline without metadata has no warnings.
+        """Return the metadata of a timeline with this schema. If a user's timeline has no metadata, it has no warnings.
 
-        The values of missing keys are None, and keys of other tables are ignored.
+        A missing key has the value None. Keys that belong to other tables are ignored.
 
         Raises TraceError if `harq` does not have the form that this version writes.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network at an instant, rebuilt from a timeline's events as in the guest."""
+"""The state of the network at an instant. It is rebuilt from the events of a timeline, as in the guest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Replay:
     links: Whether each link is up. The key is the pair of names in the order of the link's first event.
     delay_ns, rate_bps, sigma_ns, loss_ratio: The values of each direction (sender, receiver), from events or from
         tables.
-    queue: The queue of each direction, as the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
+    queue: The queue of each direction. It has the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
         `limit_bytes`.
     next_hop: A dict from (node, destination host, path id) to the next hop. The path id is None, except if packets keep
         the path on which they started.
@@ -113,7 +113,7 @@ class Replay:
 def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
     """Return the network after all events up to and including an instant.
 
-    by_path: Whether nodes forward by path (``in_flight = "source"``), or by destination only.
+    by_path: True if nodes forward by path (``in_flight = "source"``). False if they forward only by destination.
     """
     state = Replay(by_path=by_path)
     links = table.filter(pc.field("event") == "link").select(["a", "b"]).to_pylist()

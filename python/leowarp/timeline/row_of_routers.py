@@ -19,8 +19,8 @@ def routers(hops: int) -> list[str]:
 
 
 def row_routes(hops: int, delay_ns: int | None) -> Routes:
-    """Return the path from the first router to the last one, and back. `delay_ns` is the sum of the delays of all
-    links. None means that the sum is unknown."""
+    """Return the path from the first router to the last one, and the path back. `delay_ns` is the sum of the delays of
+    all links. None means that the sum is unknown."""
     there = tuple(range(hops + 1))
     return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 

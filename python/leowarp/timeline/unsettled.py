@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes for how long the routing tables contradict each other, because nodes switch one by one."""
+"""Computes the time for which routing tables contradict each other while nodes switch one by one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     entries are considered, not the positions of real packets.
 
     table: A timeline's table.
-    Returns: `circle_ns` is the time in which packets would loop, and `no_entry_ns` the time in which a node has no
-        route. Both are sums over all ordered pairs that have a path. If all nodes of a path switch at the same instant,
-        both sums are 0.
+    Returns: `circle_ns` is the time in which packets would go in a circle. `no_entry_ns` is the time in which a node
+        has no route. Both are sums over all ordered pairs that have a path. If all nodes of a path switch at the same
+        instant, both sums are 0.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")

@@ -35,13 +35,14 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """Return the mode in each sample, from its gains. The modes are the keys of `hosts.BBR_MODES`.
+    """Return the BBR mode in each sample. The sample's gains determine the mode. The modes are the keys of
+    `hosts.BBR_MODES`.
 
-    pacing_gain, cwnd_gain: float array of shape (n,). The values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`,
-        with nan for null.
-    Returns: float array of shape (n,). If a gain is unknown, the result is nan. It is also nan if the two gains match
-        no mode, or two modes. After a timeout, the pacing gain is 1 until the next ACK in both STARTUP and DRAIN, so
-        the two modes cannot be distinguished.
+    pacing_gain, cwnd_gain: float array of shape (n,). The values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`.
+        A null value is nan.
+    Returns: float array of shape (n,). If a gain is unknown, the result is nan. The result is also nan if no mode has
+        these gains, or if two modes have them. After a timeout, STARTUP and DRAIN cannot be distinguished: until the
+        next ACK, both have a pacing gain of 1.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the table `packets` (packet truth) from captures at both ends of TCP connections.
 
-Captures of a real path or of another emulator can then be evaluated like a trace. For captures from leowarp's own
-guest, the result checks the agent's table independently.
+Captures of a real path or of another emulator can then be evaluated like a trace. If the captures are from leowarp's
+own guest, the result is an independent check of the agent's table.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def packets_from_captures(
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments are in only
     one of the captures.
 
-    The addresses and ports of its two ends identify a connection. A connection that is opened twice with the same
-    addresses and ports counts as one connection. The flows are numbered in the order of their first segment at the
+    A connection is identified by the addresses and ports of its two ends. A connection that is opened twice with the
+    same addresses and ports counts as one connection. The flows are numbered in the order of their first segment at the
     source. The entry `flows` of the metadata contains the two ends of each connection.
     """
     # All segments are in memory, because a retransmission is recognised only by comparison with earlier segments.
@@ -105,7 +105,7 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
     """Return the number of each connection, and the end that opened it. The opening end is the sender of the SYN, or of
     the first segment if no SYN was captured.
 
-    A SYN with ACK is an answer, so its receiver opened the connection.
+    A SYN with ACK answers a SYN, so the receiver of the SYN with ACK opened the connection.
     """
     connections: dict[Ends, tuple[int, tuple[bytes, int]]] = {}
     for segment in here:
@@ -117,8 +117,8 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Return the sequence number at which the payload of the stream begins. The first payload byte follows the SYN. If
-    the stream has no SYN, this is the first captured byte."""
+    """Return the sequence number at which the payload of the stream begins. The first payload byte has the sequence
+    number after the SYN. If the stream has no SYN, the payload begins at the first captured byte."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -130,7 +130,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     not arrive. The arrival is the first unused segment with the same bytes, at or after the sending time.
 
     Raises TraceError if segments arrived before they were sent, or if more than half of the segments never arrived. The
-    second check needs more than 20 segments.
+    check for missing arrivals needs more than 20 segments.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -174,11 +174,11 @@ def _direction(
 ) -> list[_Packet]:
     """Return the packets of one direction in the order of sending, each with its arrival or loss.
 
-    flow, direction: The values for the rows. Direction 0 starts at the end that opened the connection. Direction 1 is
-        the opposite direction.
+    flow, direction: The flow and the direction of all returned packets. Direction 0 starts at the end that opened the
+        connection. Direction 1 is the opposite direction.
     pairs: The result of `_matched`.
-    base: (int or None, int or None). The sequence number of the first payload byte in each direction: first this
-        direction, then the direction whose bytes it acknowledges.
+    base: (int or None, int or None). The sequence numbers of the first payload bytes. The first number is for this
+        direction, the second for the direction whose bytes it acknowledges.
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
@@ -207,11 +207,12 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet counts the arrivals
-    before its own arrival. The count starts when the first packet arrives that was sent later. A retransmission is
-    never late, but it may make other packets late.
+    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals.
+    Counting begins when the first packet arrives that was sent later. It ends before the late packet's own arrival. A
+    retransmission is never late, but it may make other packets late.
 
-    Lateness and extents follow RFC 4737 if no retransmission and no packet without payload overtakes other packets.
+    Retransmissions and packets without payload may overtake other packets. If they do not, lateness and extents follow
+    RFC 4737.
 
     rows: list of _Packet. The packets are in the order of sending.
     """

@@ -156,7 +156,7 @@ def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
-    """Raise an error if a file has another number of records than `end.json` announces."""
+    """Raise an error if the number of records in a file differs from the number in `end.json`."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
@@ -188,8 +188,8 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
-    """Check the types of a table's columns. Raises TraceError if a column has another kind of values than its schema,
-    or lacks a required value.
+    """Check the types of a table's columns. Raises TraceError if a column's kind of values differs from the schema, or
+    if a required value is missing.
 
     An older version may have written integers of another width. Columns that the schema does not contain are not
     checked.
@@ -212,8 +212,8 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """Return the kind of a column's values. It is number, text, or a list of numbers or texts. For any other type, it
-    is Arrow's name of the type."""
+    """Return the kind of a column's values. It is number, text, or a list of numbers or texts. For any other type, the
+    kind is Arrow's name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     # An older version may have written numbers with a different width. Integers and floats of all widths are therefore

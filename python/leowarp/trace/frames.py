@@ -17,7 +17,7 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
     Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
     pandas' `boolean`. If `units` is true, `frame.attrs["units"]` has the unit of each column. pandas copies this
-    dictionary at every selection. For a small run, the copies take a fifth of the metrics' time.
+    dictionary at every selection. For a small run, copying takes a fifth of the time for the metrics.
 
     units: Whether the units are attached.
     Returns: A data frame with the same columns in the same order, and an index from 0.
@@ -29,7 +29,7 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 
 
 def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
-    """Return the values of a column as `data_frame` has them."""
+    """Return the values of a column in the form that `data_frame` uses."""
     if field.nullable and pa.types.is_integer(field.type):
         # Arrow's own cast is not used, because it rejects integers that float64 cannot represent exactly. Byte counters
         # can have such values.
@@ -45,8 +45,8 @@ def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
 
 
 def counted_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a table for computations: counts are integers, missing values are `pd.NA`, and dictionaries are
-    categorical."""
+    """Return a table for computations. Whole numbers are stored as integers, missing values as `pd.NA`, and
+    dictionaries as categorical columns."""
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):

@@ -2,9 +2,9 @@
 """Read the results of iperf3's own test (the standard output of the client of `iperf3 -J`) as rows of the table
 `measures`.
 
-The beginning of an output identifies iperf3. The program's command does not, because it may be a shell that starts
-iperf3. The field names are from iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c).
-Results that a version of iperf3 or a protocol does not have are left out.
+The beginning of an output identifies iperf3. The program's command does not identify iperf3, because the command may be
+a shell that starts iperf3. The field names are from iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in
+src/iperf_api.c). Results that a version of iperf3 or a protocol does not have are left out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write `manifest.json`: the versions of everything that computed a run, the machine, the costs, the warnings, and the
-files' sha256."""
+"""Write `manifest.json`. It contains the versions of everything that computed a run, the machine, the costs, the
+warnings, and the files' sha256."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def write_manifest(
     """Write the `manifest.json` of a run directory.
 
     directory: The run directory. The manifest lists the sha256 of each file, except for itself and the mark INCOMPLETE.
-    kernel, agent: The descriptions of the guest's kernel and agent, as the package `guest` returns them. They have the
-        source, version, config and hashes.
+    kernel, agent: The descriptions of the guest's kernel and agent, as the package `guest` returns them. The
+        descriptions contain the source, version, config and hashes.
     warnings: All points to check before a reader trusts the results. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
@@ -67,14 +67,14 @@ def write_manifest(
 
 @contextmanager
 def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[None]:
-    """Update the manifest of a complete run after a `with` block wrote files to its directory. Files that the block
-    writes get their new sha256. The entries of all other files stay.
+    """Update the manifest of a complete run after a `with` block wrote files to its directory. The manifest gets the
+    new sha256 of each file that the block writes. The entries of all other files stay.
 
-    If somebody changed a file outside the block, its sha256 still differs from the recorded one.
+    If somebody changed a file outside the `with` block, the file's sha256 still differs from the recorded one.
 
     directory: A run directory. Without a manifest in the directory, none is written.
-    pages: The settings with which each page was drawn (the entry `drawn` of the manifest). Settings of pages that the
-        block does not write are not recorded.
+    pages: The settings with which each page was drawn (the entry `drawn` of the manifest). Only settings of pages that
+        the block writes are recorded.
     Raises TraceError if the manifest does not have leowarp's format.
     """
     before = _states(directory)
@@ -90,8 +90,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Write the manifest with the new hashes of the written files. If another version of leowarp made the run, the
-    manifest also names the version that wrote these files."""
+    """Write the manifest again, with new hashes of the files in `written`. If another version of leowarp made the run,
+    the manifest also names the version that wrote these files."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {
@@ -108,8 +108,8 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """Return which files were written by versions of leowarp other than the version that made the run. Each version has
-    one entry, with the files that it wrote last."""
+    """Return the versions of leowarp that did not make the run, but wrote some of its files. Each version has one
+    entry, with the files that it wrote last."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
     if maker_of(content) != here:
@@ -155,7 +155,7 @@ def _listed(directory: Path) -> list[str]:
 
 
 def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """Return the inode, size and modification time of each file, which show whether it has changed."""
+    """Return the inode, size and modification time of each file. They show whether the file has changed."""
     stats = {name: (directory / name).stat() for name in _listed(directory)}
     return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
@@ -202,8 +202,8 @@ class Stopwatch:
     def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
         """Return the cost of a run so far. `cpu_s` is the CPU time of the guest plus the CPU time of this process.
 
-        The guest measures its own CPU time. The rusage of leowarp's process does not include guest processes for which
-        the kernel program never waits.
+        The guest measures its own CPU time. The kernel program does not wait for the end of some guest processes.
+        leowarp's own rusage does not include these processes.
 
         virtual_s: The duration of the run in virtual time, in s.
         guest_cpu_s: The CPU time of the kernel program and of the guest's processes, in s.
@@ -230,7 +230,7 @@ def _own_cpu_s() -> float:
 
 
 def _first_value(path: str, key: str) -> str | None:
-    """Return the value of the first line `key : value` with this key in a file of /proc."""
+    """In a file of /proc, find the first line `key : value` with this key, and return its value."""
     try:
         with open(path) as stream:
             for line in stream:

@@ -26,8 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""The largest accepted size of a file, which is some 400,000 lines. A larger file can occur only if the flow's
-`storage` is above its default of 64 MiB."""
+"""The largest accepted size of a file. A file of this size has some 400,000 lines. A larger file can occur only if the
+flow's `storage` is above its default of 64 MiB."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),
@@ -38,10 +38,12 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "stall": (),
     "frame": ("number",),
 }
-"""The kinds of lines that metrics use. Each is listed with its required fields besides `kind` and `start_ns`."""
+"""The kinds of lines that metrics use. For each kind, the dict has the required fields besides `kind` and
+`start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""A measure may have a time up to this long after the run's end, because programs are ended some ms after it."""
+"""Programs are ended some ms after the run's end. The times of a measurement may therefore be after the end, by at most
+this time."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the files that the user's own programs wrote for other tools. There are two kinds: keys of TLS connections, and
-qlogs."""
+"""Find the files that the user's own programs wrote for other tools. The files contain keys of TLS connections, or they
+are qlogs."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ class RecordFile:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return the columns of the table, with the schema's columns before the file's own."""
+        """Return the columns of the table. The schema's columns come first, and columns that only the file has come
+        last."""
         return self.table.columns + self.unknown
 
 
@@ -99,7 +100,8 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
     """Yield the records of the file as Arrow batches of at most `rows` rows. A value that means "missing" in a record
     becomes null.
 
-    Raises TraceError if the file became shorter, or a value is missing where none may be, is no boolean, or does
+    Raises TraceError if the file became shorter, or if a value is wrong: it is missing although it is required, is no
+    boolean, or does
         not fit.
     rows: The maximum length of a batch. The default, 2^18, is the size of a row group in the written file.
     Yields: The batches, with the columns in the order of the schema. Columns that the schema does not contain come
@@ -149,8 +151,8 @@ def write_parquet(
     If the records and metadata are equal, the files are identical, because the writer's options are fixed and no time
     is written. Only one row group is in memory at a time.
 
-    target: The file to write. The write is atomic: a file with the suffix `.partial` in the same directory is renamed
-        at the end.
+    target: The file to write. The file is written atomically. First, a file with the suffix `.partial` is written in
+        the same directory. At the end, this file is renamed.
     metadata: As in `read_records`.
     Raises TraceError: The errors of `open_records` and `batches`.
     """
@@ -172,8 +174,8 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     Columns may have any order and integer width. The units must be those of the schema, because readers would misread
     the numbers otherwise (design/interfaces.md, section 5).
 
-    Raises TraceError if a field has no name, occurs twice or is missing. Also raised if its type or unit is not the
-    schema's. The fields must add up to the length of a record.
+    Raises TraceError if a field has no name, occurs twice or is missing. Also raised if a field's type or unit differs
+    from the schema's. The fields must add up to the length of a record.
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")

@@ -33,10 +33,11 @@ def read_in_words(
     table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`. Filters contain words instead of numbers: ``[("direction",
         "==", "data")]``.
-    categories: Whether enumerations are dictionaries of all words in the order of their numbers, as in data frames.
-        Otherwise, enumerations are strings, which Arrow can sort.
+    categories: Whether enumerations are dictionaries, as in data frames. A dictionary has all words in the order of
+        their numbers. Otherwise, enumerations are strings. Arrow can sort strings.
     Raises TraceError: The errors of `trace.read`.
-    Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
+    Raises ScenarioError if a filter does not fit the table. Also raised if the filter's value is not a word of its
+    column.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
@@ -94,8 +95,8 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
 
 def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
-    """Return the word for each number, for each column with words. The names of hosts and nodes come from the file's
-    metadata."""
+    """Return, for each column with words, a dict from each number to its word. The names of hosts and nodes come from
+    the file's metadata."""
     words = {column.name: column.words for column in _columns(name) if column.words}
     for column in TABLES[name].columns:
         names = decode_metadata(schema, column.names) if column.names else None

@@ -48,7 +48,7 @@ class Row:
     distances: The Kolmogorov-Smirnov distance between each medium and the recording's second half.
     floor: The Kolmogorov-Smirnov distance between the first and the second half of the recording. The profile was
         fitted to the first half.
-    noise: The distance that chance alone exceeds in 5 of 100 cases, if both sample sets come from one distribution.
+    noise: If both sample sets come from one distribution, the distance exceeds this value by chance in 5 of 100 cases.
     """
 
     quantity: str
@@ -123,8 +123,8 @@ def validate(
         recording names.
     longest_ns: The maximum duration of each simulated run. The default is the duration of the recording.
     tell: The function that is called with a line of text before each step.
-    Returns: The comparisons in the order of `recordings`. A missing or unusable recording becomes `Skipped`, with the
-        reason.
+    Returns: The comparisons in the order of `recordings`. If a recording is missing or unusable, its entry is a
+        `Skipped` object with the reason.
     """
     given: list[_Given | Skipped] = [
         _read(one, recordings_folder, columns, received, interval_ns, profile) for one in recordings

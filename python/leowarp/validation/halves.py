@@ -13,15 +13,15 @@ import numpy as np
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
 
 _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
-"""The columns of a measurement that have one row per round trip."""
+"""In a measurement, these columns have one row per round trip."""
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
     """Return the two halves of the measurement, divided at the middle of its time. Each half has a clock of its own,
     which begins at 0.
 
-    If a file has only the total number of retransmissions, both halves get the same share of retransmissions. Each half
-    gets a number of retransmissions in proportion to the data that it carried.
+    If a file has only the total number of retransmissions, both halves get the same share of retransmissions. The total
+    is thus divided in proportion to the data that the two halves carried.
     """
     if measurement.transfer is not None:
         first, second = (_transfer(measurement.transfer, late=late) for late in (False, True))

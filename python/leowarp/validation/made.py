@@ -82,7 +82,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Repeat the measurement in a guest with the given medium, and return the samples.
 
-    schedule: The schedule of the recording. It is used for a replay, but not for a profile, which has its own schedule.
+    schedule: The schedule of the recording. Only a replay uses this schedule. A profile has its own schedule.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -108,8 +108,8 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Return the interval between the guest's pings, in ns. The interval is short. Otherwise, the same ping would often
-    be the nearest one to several probes of the recording."""
+    """Return the interval between the guest's pings, in ns. The interval is short. With a long interval, the same ping
+    would often be the nearest one to several probes of the recording."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 

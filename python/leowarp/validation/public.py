@@ -53,7 +53,7 @@ class Public:
         return f"curl --fail --location --create-dirs --output {folder / self.file_name} {self.address}"
 
     def found(self, folder: Path) -> Path | None:
-        """Return the file in a folder, or None if it is missing or has other content."""
+        """Return the file in a folder, or None if the file is missing or has unexpected content."""
         path = folder / self.file_name
         if not path.is_file():
             return None

@@ -69,7 +69,8 @@ def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the numbers of each figure with the same figure of the second run, for the same flows."""
+    """Compare each figure's numbers with those of the same figure of the second run. Both figures show the same
+    flows."""
     for name in names:
         try:
             stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
@@ -103,8 +104,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Return leowarp's version that made a run, and the versions of package and libraries that differ from the current
-    ones.
+    """Return the version of leowarp that made a run. Also return the versions of package and libraries that differ from
+    the current ones.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -182,8 +183,8 @@ def _differing(stored: Any, made: Any) -> list[str]:
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each value of a JSON document as a pair of dotted key and text. The texts of 1, true and 1.0 differ, so
-    these values are different."""
+    """Yield each value of a JSON document as a pair of dotted key and text. Values are compared as text, so 1, true and
+    1.0 are different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -201,6 +202,7 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """Shorten a list to the first `MOST_DIFFERENCES` differences. If there are more, the list ends with a note."""
+    """Shorten a list to the first `MOST_DIFFERENCES` differences. If there are more differences, the list ends with a
+    note."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

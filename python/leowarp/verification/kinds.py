@@ -12,15 +12,15 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"
-"""If a directory has no manifest, these files identify it as a study (`plans.parquet`) or a reproduction
-(`claims.json`)."""
+"""A study or a reproduction may have no manifest. It is then recognised by the file `plans.parquet` (a study) or
+`claims.json` (a reproduction)."""
 
 
 def kind_of(path: Path) -> str:
     """Return `RUN`, or the `kind` in the manifest of a study or a reproduction.
 
-    Raises TraceError if the directory has no manifest, is a run marked as incomplete, or contains a link, a pipe or a
-    device.
+    Raises TraceError if the directory has no manifest or contains a link, a pipe or a device. The same error is raised
+    for a run that is marked as incomplete.
     """
     recorded.refuse_strange(path)
     has_manifest = (path / MANIFEST).is_file()

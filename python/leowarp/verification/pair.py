@@ -49,10 +49,10 @@ class Pair:
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """Return a copy of the second run with the directory name, manifest and cost of the first run.
+        """Return a copy of the second run. The copy has the directory name, the manifest and the cost of the first run.
 
-        A report contains the names of the run's directory and machine. The copy has the same names, so its report must
-        be identical to the report of the first run.
+        A report contains the name of the run's directory, and the name of the machine. The copy has the same names, so
+        its report must be identical to the report of the first run.
         """
         path = self.scratch / "called" / directory
         if not path.exists():
@@ -66,7 +66,7 @@ class Pair:
         return path
 
     def drawn(self, page: str) -> Path:
-        """Draw a page of the second run again, and return the directory in which it is.
+        """Draw a page of the second run again, and return the page's directory.
 
         Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
         """

@@ -75,7 +75,8 @@ def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, t
 
 
 def _candidates(path: Path) -> Iterator[Candidate]:
-    """Yield every run with a result below a directory: rows of studies, and run directories outside of studies."""
+    """Below a directory, yield every run with a result. These are rows of studies, and run directories outside of
+    studies."""
     for folder in (path, *sorted(each for each in path.iterdir() if each.is_dir())):
         if (folder / PLANS).exists():
             planned = {run.run_id for run in read_plans(folder)}
@@ -88,8 +89,8 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """A reproduction's results contain copies of its runs' metrics. Return the verdict on the copy of one run, or an
-    empty list without a copy."""
+    """A reproduction's results contain copies of its runs' metrics. Return the verdict on the copy of one run. The list
+    is empty if there is no copy."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []
@@ -100,8 +101,8 @@ def _copied(run: Path) -> list[StageFound]:
 
 
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
-    """Compare the parameters, seed and plan hash of a row with `plans.parquet`. Return those that differ, as (stored,
-    planned)."""
+    """Compare the parameters, seed and plan hash of a row with `plans.parquet`. Return the values that differ, as pairs
+    (stored, planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
     # A text column stores numbers as text (`rows.table_of`).
     pairs = {

@@ -23,12 +23,13 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 
 @dataclass(frozen=True)
 class SecondRun:
-    """The findings of a comparison with a second run.
+    """The findings from the comparison of a run with a second run of its plan.
 
     stages: The findings in the order of the stages. If neither run has files of a stage, the stage is left out.
-    origin: dict of str to (then, now). The entries about software and machine that differ between the two manifests.
-    cures: The findings about the tables of cures, which are computed again without the guest. It is empty if the plan
-        has no cures, or if the traces differ.
+    origin: dict of str to (then, now). The entries about software and machine that have different values in the two
+        manifests.
+    cures: The findings about the tables of cures, which are computed again without the guest. If the plan has no cures,
+        or if the traces differ, there are no findings.
     """
 
     stages: list[StageFound]
@@ -37,7 +38,7 @@ class SecondRun:
 
     @property
     def is_right(self) -> bool:
-        """True if there are neither unexpected differences nor errors in the tables of cures."""
+        """False if there is an unexpected difference, or an error in the tables of cures. Otherwise True."""
         return first_difference(self.stages) is None and not any(found.wrong for found in self.cures.values())
 
 

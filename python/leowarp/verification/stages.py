@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of what `leowarp verify` compares with a second run. For parts that it does not compare, the table gives
-the reason.
+"""The table of the stages that `leowarp verify` compares with a second run. For parts that it does not compare, the
+table gives the reason.
 
 `leowarp verify` compares the stages in the order of this table, and prints it. docs/reference/verify.md is generated
 from this module.
@@ -42,8 +42,8 @@ class Stage:
     compare: A function `compare(pair, names)` that returns the verdict on each file. None means that the files are
         compared only with the manifest.
     why: The reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference does not count as an error when another version of leowarp made the file. It is
-        then only reported.
+    is_of_version: True if a difference does not count as an error when another version of leowarp made the file. Such a
+        difference is only reported.
     is_repeatable: True if every run of the plan must give the same files.
     is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the traces differ.
     """
@@ -104,8 +104,8 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. If several stages differ, the cause is in the first one, because later stages are computed from
-it."""
+"""The stages in order. Later stages are computed from earlier ones. If several stages differ, the cause is therefore in
+the first of them."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
 """The stages from which later stages are computed."""
@@ -118,7 +118,8 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""The rows of the table for a study or a reproduction: what is compared, how, and why some parts are not compared."""
+"""The rows of the table for a study or a reproduction. They say what is compared and how, and why other parts are not
+compared."""
 
 
 def stage_of(name: str) -> Stage | None:
@@ -127,7 +128,8 @@ def stage_of(name: str) -> Stage | None:
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Return the parts of a run or a study that are not compared, or are only reported. Each part has the reason."""
+    """Return the parts of a run or a study that are not compared, or are only reported. Each part is paired with the
+    reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

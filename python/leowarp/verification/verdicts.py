@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts of a comparison, on files and on stages."""
+"""The verdicts that a comparison gives to files and to stages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StageFound:
 
     @property
     def why(self) -> list[str]:
-        """The differences with the names of the files, sorted by severity."""
+        """The differences, each with the names of its files. They are sorted by severity."""
         files: dict[str, list[str]] = {}
         for found in sorted(self.files, key=lambda found: -_GRAVITY.index(found.verdict)):
             for why in found.why:
@@ -70,8 +70,8 @@ def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Return the stages whose verdict is not definite. Their files may differ between runs, or another version of
-    leowarp made the files."""
+    """Return the stages whose verdict is not definite. The files of such stages may differ between runs, or another
+    version of leowarp made these files."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

@@ -14,8 +14,8 @@ MOST_TICKS = 2_000_000_000
 
 
 def tick_ns(run: Run) -> int:
-    """Return the length of a tick in ns, the resolution of times on the page. A tick is 1 us. It is longer if the times
-    of a long run would not fit into 32 bits."""
+    """Return the length of a tick in ns, the resolution of times on the page. A tick is 1 us. In a long run, times in
+    us may not fit into 32 bits. A tick is then longer."""
     tick = 1000
     # A tick is 1 us, multiplied by ten until all times fit: 1 us for runs up to 2000 s, 10 us up to five and a half
     # hours.
@@ -37,8 +37,8 @@ def station_pairs(run: Run) -> list[tuple[str, str]]:
 
 
 class Names:
-    """A numbering of nodes by their names. The first numbers belong to the satellites. Other nodes get the next number
-    at their first use.
+    """A numbering of nodes by their names. The satellites have the first numbers. Any other node gets the next number
+    when its name is first used.
 
     >>> names = Names(["s-00-00"])
     >>> names("Madrid"), names("s-00-00"), names.others

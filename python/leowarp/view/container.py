@@ -5,7 +5,7 @@ The text is base64 of zlib data (RFC 1950), which every browser can decompress w
 The decompressed data are: the length of the header (uint32, little endian), the header (JSON, UTF-8), and all arrays
 one after another. The header's key `arrays` has the type and the number of values of each array. Elsewhere in the
 header, `{"$": i}` stands for array i. Each array contains the first bytes of all values, then all second bytes, and so
-on. With this order of bytes, the compressed size is half as large.
+on. This order of bytes halves the compressed size.
 """
 
 from __future__ import annotations
@@ -79,15 +79,15 @@ class Arrays:
     def shorts(self, values: Any) -> dict[str, int]:
         """Add integers as a flat array of int16, for example coordinates.
 
-        The caller must make sure that they fit.
+        The caller must ensure that each value fits into an int16.
         """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
         """Return the container with the header and all arrays, as base64 text.
 
-        header: The JSON values, and the references that the other methods returned. A nan in `header` raises an error,
-            because JSON has no nan.
+        header: The JSON values, and the references that this object's other methods returned. A nan in `header` raises
+            an error, because JSON has no nan.
         """
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -95,8 +95,8 @@ class Arrays:
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Store an array in the byte order of the container: first the first bytes of all values, then all second
-        bytes, and so on. Equal arrays are stored only once."""
+        """Store an array in the byte order of the container. The first byte of every value is stored first, then the
+        second byte of every value, and so on. Equal arrays are stored only once."""
         # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they
         # form long sequences of equal bytes, which compress well.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
@@ -113,7 +113,7 @@ def compressed_bytes(values: np.ndarray) -> int:
     """Return how many bytes an int32 array takes in the page, approximately. The array is compressed and encoded as
     base64.
 
-    The size of the header is not included. The result does not consider that equal arrays are stored only once.
+    The size of the header is not included. Equal arrays are stored only once, but the result ignores this.
 
     values: array of shape (n,). Whole numbers.
     """

@@ -27,7 +27,7 @@ VERSION = 1
 
 
 def document(runs: Sequence[Run]) -> str:
-    """Return the container of a page about one or more runs with a common clock.
+    """Return the container of a page. The page is about one or more runs with a common clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     runs: The runs. Each run gets an equal share of the space for packets.

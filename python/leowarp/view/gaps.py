@@ -20,12 +20,13 @@ from leowarp.view.container import Arrays
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""The two ends of a link, and the begin and end of its gap in ns. For a hold of a dish, both ends are the name of its
-station."""
+"""The two ends of a link, and the times in ns at which its gap begins and ends. If the entry is a hold of a dish, both
+ends are the name of the dish's station."""
 
 
 def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
-    """Return the gaps of links and holds of dishes, or None if there are none or too many for a page.
+    """Return the gaps of links and the holds of dishes. The result is None if the plan has none, or if there are too
+    many for a page.
 
     Returns: The arrays with one value per gap, in order of time: `t` (start in ticks), `lasts` (duration in ticks),
         `a`, `b` (numbers of the two nodes, equal for a dish).

@@ -28,11 +28,11 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     arrays: The container to which the arrays are added.
     Returns: The `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
         each direction in `directions`. Each row has `steps`, `busy_permille`, `queue_pkts` and `dropped_pkts`.
-        `busy_permille` is missing if there is no rate limit or it was not recorded. `queue_pkts` is missing if it was
-        not sampled. In the first row of a direction, `steps` is the number of the row's step. In each further row, it
-        is the number of steps since the previous row. If all values of a step are 0, the step has no row. `run` has
-        values for the whole run, as in `Run.links`, one per direction in `run.directions`: `busy_permille` (of the time
-        on a path), `queue_pkts`, `dropped_pkts`.
+        `busy_permille` is missing if the direction has no rate limit, or if its load was not recorded. `queue_pkts` is
+        missing if it was not sampled. In the first row of a direction, `steps` is the number of the row's step. In each
+        further row, `steps` is the number of steps since the previous row. If all values of a step are 0, the step has
+        no row. `run` has the values of the whole run, as in `Run.links`. Each direction in `run.directions` has
+        `busy_permille` (of the time on a path), `queue_pkts` and `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

@@ -22,7 +22,7 @@ SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.
 """Each pair contains a time before and a time after a change, in s. The page shows the first pair whose packets fit
 `budget_bytes` (see `packets_of`)."""
 IN_WINDOW = 1
-"""The bit of `stored_because` for a packet that was sent while all packets were stored."""
+"""The bit of `stored_because` that is set if all packets were stored when the packet was sent."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
@@ -111,8 +111,8 @@ def _within(
     """Return the packets that were sent within the spans. For each span, also return the interval in which no packet in
     flight is missing.
 
-    Packets that were sent before a span and arrive within it are not included. The interval begins later than its span,
-    by the largest delay. At this time, all packets sent before the span have arrived.
+    Packets that were sent before a span and arrive within it are not included. The interval begins later than its span.
+    The difference is the largest delay. When the interval begins, all packets sent before the span have arrived.
 
     rows, sent_ns: int arrays of shape (n,). The rows of `packets` that may be selected, sorted by sending time, and the
         sending time of each row.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time series of a page. They are the values of each flow on a common time grid, and the queues and drops of
+"""The time series of a page. The series are the values of each flow on a common time grid, and the queues and drops of
 links."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.view.container import Arrays
 # Length in ns of the trace's bins. A grid finer than the trace's bins would show no more detail.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
-"""The maximum number of values of all flows together. A run with more values gets a coarser grid."""
+"""The maximum total number of values of all flows. A run with more values gets a coarser grid."""
 # Maximum number of grid steps; a screen has fewer pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
@@ -42,8 +42,8 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
     Returns: The reference to the array of each series in the container. An array has one value per step of the grid. A
         TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing if there is no sample),
         `bbr_mode` (a key of `BBR_MODES`, only for BBR) and `queue_pkts` (packets in the queues of the path). Every flow
-        has `late_pkts`, `lost_pkts` and `again_pkts`, which count data packets in the step in which they were sent. If
-        the run did not record a series, it is left out.
+        has `late_pkts`, `lost_pkts` and `again_pkts`. They count data packets. Each packet counts in the step in which
+        it was sent. If the run did not record a series, it is left out.
     """
     grid_ns = np.arange(0, run.end_ns, step_ns, dtype="int64")
     flow, tables = run.observed_plan.flows[number], run.tables
@@ -74,12 +74,12 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
 
 
 def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Return the probes of a ping or UDP flow. Each has a sending time and a one-way or round-trip time, which is
+    """Return the probes of a ping or UDP flow. Each probe has a sending time and a one-way or round-trip time, which is
     missing if the probe was lost.
 
     Returns: A dict with `sent` (sending times in ticks), `took_us` and `is_round_trip`. `took_us` is a one-way time for
         UDP flows. It is also a one-way time for ping flows without any reply. If there are more than `MOST_STEPS`
-        probes, only every n-th is included.
+        probes, only every n-th probe is included.
     """
     echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Only every n-th probe is used. Means over several probes would hide the spikes that pings are meant to show.
@@ -121,8 +121,8 @@ def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Return the number of packets in the queue of each link direction over time. If there are more than
     `MOST_QUEUE_ROWS` samples, each time step has only its maximum.
 
-    `steps` and `pkts` contain the values of all directions, one direction after another. `rows` has the number of
-    values of each direction.
+    In `steps` and `pkts`, the values of the first direction come first, then those of the second, and so on. `rows` has
+    each direction's number of values.
     """
     links = run.tables.links
     step_ns = 1
@@ -170,7 +170,7 @@ def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
 
 
 def _limits(run: Run) -> dict[tuple[str, str], int | None]:
-    """Return the maximum queue of each direction in packets, or None for a queue without a limit."""
+    """For each direction, return the maximum queue in packets. None means that the queue has no limit."""
     timeline = run.tables.timeline
     limits: dict[tuple[str, str], int | None] = {}
     if "limit_pkts" not in timeline:
@@ -191,7 +191,7 @@ def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Return the packets that links dropped: time, link direction and cause. If there are very many, only the first
     drops are included.
 
-    Other dropped packets (no route, unknown) are left out, because the page cannot show them on a link.
+    Packets that were dropped elsewhere (no route, unknown) are left out. The page cannot show them on a link.
     """
     drops = run.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]

@@ -68,7 +68,8 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Return all links between satellites. Each row contains the route updates at which a link comes up and goes down.
+    """Return all links between satellites. Each row says at which route update a link comes up, and at which update it
+    goes down.
 
     If there are no such links, or too many for a page, the result is None.
 

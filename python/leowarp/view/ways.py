@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paths on a page. For each pair of stations, they are the path over time, the delays of its links, and the changes
-of the path."""
+"""The paths on a page. For each pair of stations, the page has the path over time, its link delays, and its changes."""
 
 from __future__ import annotations
 
@@ -33,9 +32,9 @@ def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
     on the globe).
 
     Returns: One dict for each pair, with `source` and `destination` (numbers of nodes), `paths`, and arrays. At each
-        time `t` (ticks), a new path becomes valid. `path` is its index in `paths`, or -1 for no path. `delays_us` has
-        the delays of its links. At each change from one path to another, `left_us` has the delays of the links of the
-        old path.
+        time `t` (ticks), a new path becomes valid. `path` is the new path's index in `paths`, or -1 for no path.
+        `delays_us` has the delays of the new path's links. Whenever one path replaces another, `left_us` has the delays
+        of the links of the old path.
     """
     return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
@@ -86,12 +85,13 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
 
 
 def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times at which the delay of any link of a path changes. Also return the delays of all its links at
-    these times.
+    """Return the times at which the delay of any link of a path changes. Also return the delays of all links of the
+    path at these times.
 
-    Returns at_ns: int array of shape (k,). The first value is `from_ns`. With more than `most` times, `from_ns` is the
-        only value.
-    Returns delays_ns: float array of shape (k * links,). They begin with the delays of all links at the first time.
+    Returns at_ns: int array of shape (k,). The first value is `from_ns`. If there are more than `most` times, only
+        `from_ns` is returned.
+    Returns delays_ns: float array of shape (k * links,). The first values are the delays of all links at the first
+        time.
     """
     taken = run.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -113,7 +113,7 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 
 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
-    """Return the delays that the links of an old path have at `at_ns`, when a new path replaces it."""
+    """Return the delays of the old path's links at `at_ns`. At this time, a new path replaces the old path."""
     links = run.tables.links_of(before)
     # If the old and the new path share an access link or a mobile channel, this link already has the new delay at
     # `at_ns`. For a shared link, the delay 1 ns before `at_ns` is therefore used.
@@ -122,8 +122,8 @@ def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], sinc
 
 
 def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Return the delay of a link in ns at the time `at_ns`. The delay of a channel varies continuously, so its minimum
-    from `from_ns` to `until_ns` is returned."""
+    """Return the delay of a link in ns at the time `at_ns`. The delay of a channel varies continuously. For a channel,
+    the smallest delay from `from_ns` to `until_ns` is therefore returned."""
     if run.link_values.has_channel(*link):
         return run.link_values.base_delay_ns(*link, from_ns, until_ns)
     return float(run.link_values.delay_ns(*link, at_ns))
@@ -147,8 +147,8 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 
 
 def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Return the route changes of all pairs that send data, sorted by time. The table of route changes has the packet
-    counts of each change.
+    """Return the route changes of all pairs that send data, sorted by time. Each change has the packet counts of the
+    table of route changes.
 
     Returns: The arrays with one value per route change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
         `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.

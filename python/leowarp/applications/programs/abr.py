@@ -23,7 +23,8 @@ LEAST_BUFFER_S = 10.0
 (dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
 """The seconds of buffer that are added for each bit rate. If the buffer is at least 10 s plus 2 s per bit rate, BOLA
-chooses the highest bit rate (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+chooses the highest bit rate. If `target_s` is longer than this sum, `target_s` counts instead (dash.js:
+MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
@@ -42,7 +43,8 @@ class Rule(Protocol):
 
 
 class Throughput:
-    """The mean throughput of the last `SAMPLES` segments, each measured from the request to the last byte."""
+    """The mean throughput of the last `SAMPLES` segments. The time of each segment runs from the request to the last
+    byte."""
 
     def __init__(self) -> None:
         self._last: deque[float] = deque(maxlen=SAMPLES)
@@ -69,11 +71,12 @@ class ByThroughput:
 
 
 class Bola:
-    """A rule that chooses the bit rate for which (V (u + g) - buffer) / bit rate is largest. u is 1 + ln(bit rate /
-    lowest).
+    """A rule that computes (V (u + g) - buffer) / bit rate for each bit rate, with u = 1 + ln(bit rate / lowest). It
+    chooses the bit rate with the largest value.
 
-    V and g are chosen so that the lowest bit rate is used for up to 10 s of buffer. The highest bit rate is used when
-    the buffer has at least `target_s`, or at least 10 s plus 2 s per bit rate if this is longer (dash.js, BolaRule.js).
+    With the chosen V and g, the lowest bit rate is used while the buffer has up to 10 s. The highest bit rate is used
+    when the buffer is long enough. It must have at least `target_s`, or 10 s plus 2 s per bit rate if this is longer
+    (dash.js, BolaRule.js).
     """
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
@@ -94,9 +97,9 @@ class Bola:
 
 
 class Dynamic:
-    """A rule that at first chooses as `ByThroughput` does. It changes to BOLA when the buffer has at least 10 s, unless
-    BOLA's bit rate is lower. It changes back to throughput when the buffer has less than 10 s, if BOLA's bit rate is
-    the lower one."""
+    """A rule that begins with the choices of `ByThroughput`. It changes to BOLA when the buffer has at least 10 s,
+    unless BOLA's bit rate is lower. It changes back to throughput when the buffer has less than 10 s, if BOLA's bit
+    rate is the lower one."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False

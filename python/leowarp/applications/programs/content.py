@@ -13,8 +13,7 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""The time from the beginning of a live video to the later start of the server. A player can thus be behind the live
-edge."""
+"""A live video began this long before the start of the server. A player can thus be behind the live edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
@@ -54,8 +53,8 @@ def page_of(name: str) -> list[Object]:
     ----------
     name : str
         The name of an included page (`median`), or the path of a TOML file with entries `[[objects]]`. An entry has
-        `path`, `bytes`, `after` (except in the first entry) and `delay_ms`. An entry may stand for several similar
-        objects. It then also has `count`, and its `path` contains `{}` in place of an object's number.
+        `path`, `bytes`, `after` (except in the first entry) and `delay_ms`. One entry can describe several similar
+        objects. Such an entry also has `count`, and its `path` contains `{}` in place of an object's number.
 
     Raises
     ------
@@ -101,8 +100,8 @@ class Video:
     segment_ms : int
         The playing time of a segment.
     media_s : float or None
-        The playing time of the video. None means a live video, in which a segment becomes available when its playing
-        time ends.
+        The playing time of the video. None means a live video. A segment of it becomes available when its playing time
+        ends.
     start_ns : int
         The start of a live video, in ns on the clock of measurements.
     """
@@ -135,8 +134,8 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """Return the answer for a segment's path, `/video/<representation>/<number>.m4s`. The status is 404 if the
-        segment does not exist, or does not exist yet."""
+        """Return the answer for a segment's path, `/video/<representation>/<number>.m4s`. The status is 404 if there is
+        no such segment, or if the segment does not exist yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):

@@ -101,7 +101,7 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     Raises
     ------
     OSError
-        If the host is unknown, or nothing listens on the port.
+        If the host is unknown, or no program listens on the port.
     """
     ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
     missing: dict[int, set[int]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 (RFC 9112) for a client and a server. The length of a body is always given by Content-Length."""
+"""HTTP/1.1 (RFC 9112) for a client and a server. Every body has its length in the header field Content-Length."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request on a connection that several requests share. Its answer has not completely arrived yet. `kept` is None
-    if the body is discarded."""
+    """A request on a connection that several requests share. The answer to this request is not complete yet. `kept` is
+    None if the body is discarded."""
 
     request_ns: int
     done: asyncio.Future[Fetched]
@@ -49,7 +49,7 @@ class Asked:
     kept: list[bytes] | None = None
 
     def answered(self) -> None:
-        """Record that the last part of the answer has been read."""
+        """Record that the answer has been read completely."""
         first_ns = self.first_byte_ns or now_ns()
         body = b"".join(self.kept or ())
         self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
@@ -72,7 +72,7 @@ class Connection:
         Parameters
         ----------
         request_bytes : int
-            The length of the request's body, which is zeros. With 0, the request is a GET without a body.
+            The length of the request's body, which is zeros. With a length of 0, the request is a GET without a body.
         keep : bool
             True to return the body.
 

@@ -2,8 +2,8 @@
 """HTTP/2 (RFC 9113) without TLS, with prior knowledge, for a client and a server.
 
 Streams, flow control and settings are implemented completely. HPACK (RFC 7541) is limited to the features that this
-client and server use. In other servers' answers, only the first field is read: the status, as an index of the static
-table. Header fields are neither compressed nor stored in the dynamic table. The server uses neither push nor
+client and server use. In an answer of another server, only the first field is read. It is the status, as an index of
+the static table. Header fields are neither compressed nor stored in the dynamic table. The server uses neither push nor
 priorities. It sends one frame of each stream in turn.
 """
 
@@ -41,7 +41,8 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def integer(value: int, bits: int) -> bytes:
-    """Return an integer in HPACK's encoding, which begins with the last `bits` bits of the first byte (RFC 7541, 5.1).
+    """Return an integer in HPACK's encoding. The encoding begins with the last `bits` bits of the first byte (RFC 7541,
+    5.1).
 
     >>> integer(1337, 5).hex()
     '1f9a0a'
@@ -127,7 +128,7 @@ class _Stream(Asked):
 
 
 class Http2:
-    """A client's connection that all requests share, as a `pageload.Way`."""
+    """A `pageload.Way` with one client connection for all requests."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -193,7 +194,8 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Send the data with all other data of the same instant, as one packet if it fits."""
+        """Send the data together with all other data of the same instant. If all these data fit into one packet, only
+        one packet is sent."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -203,8 +205,8 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Send a WINDOW_UPDATE once more than half of the window is used. Return how many bytes of the window are used
-        afterwards."""
+        """Send a WINDOW_UPDATE once more than half of the window is used. Return how many bytes of the window are still
+        in use after this call."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes
         self._write(frame(WINDOW_UPDATE, 0, number, struct.pack("!I", taken_bytes)))
@@ -267,7 +269,7 @@ class _Server:
         self.waiting += frame(HEADERS, END_HEADERS | (0 if answer.length else END_STREAM), number, block)
 
     async def send(self) -> None:
-        """Send waiting data, followed by one frame of each answer in turn, within the windows and the socket buffer."""
+        """Send waiting data, then one frame of each answer in turn. Stay within the windows and the socket buffer."""
         while True:
             for number, answer in list(self.answers.items()):
                 self._add(number, answer)

@@ -13,8 +13,8 @@ FILE = "measures.jsonl"
 
 
 def now_ns() -> int:
-    """Return the time of the clock of all measurements, in ns. It is the real-time clock, which is never set in the
-    guest."""
+    """Return the time of the clock of all measurements, in ns. This clock is the guest's real-time clock, and nothing
+    in the guest sets it."""
     return time.time_ns()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page load as in a browser. An object is requested as soon as its referring object has arrived."""
+"""A page load as in a browser. An object is requested as soon as the object that refers to it has arrived."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ async def run(
     objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
     measures: Measures,
 ) -> None:  # fmt: skip
-    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s` seconds. A longer
-    load delays the next load until its end."""
+    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s` seconds. If a load
+    takes longer, the next load starts at its end."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)

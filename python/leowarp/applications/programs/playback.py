@@ -40,8 +40,8 @@ class Playback:
             self._end_waiting(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """Stop playback because the viewer leaves. If playback is starting or stalled at this time, the line about it
-        has no end."""
+        """Stop playback because the viewer leaves. Playback may be starting or stalled at this time. The line about
+        this event then has no end."""
         self.advance(now_ns)
         if self._waiting is not None:
             self._end_waiting(None)

@@ -26,11 +26,11 @@ class Viewing:
     rule : str
         The rule that chooses bit rates, an argument of `abr.rule_of`.
     target_s : float
-        The target of the buffer. A segment is requested only when the buffer with this segment does not exceed the
-        target.
+        The target of the buffer, in seconds of media. A segment is requested only when the buffer with this segment
+        does not exceed the target.
     begin_s, resume_s : float or None
-        The seconds of media that must be in the buffer for the first picture, and for playback to resume after a stall.
-        None means that one segment is enough.
+        The first picture is shown when the buffer contains `begin_s` seconds of media. After a stall, playback resumes
+        when the buffer contains `resume_s` seconds. None means that one segment is enough.
     latency_s : float
         When playback of a live stream begins, the player is at least this far behind the live edge.
     play_s : float or None

@@ -18,7 +18,7 @@ class Wanted:
     ----------
     count : int
     request_bytes, answer_bytes : int
-        The lengths of the bodies of request and answer, in bytes.
+        The length of the request's body and the length of the answer's body, in bytes.
     interval_s : float
         The time between the starts of transactions. A transaction that takes longer delays the next one. With 0, each
         transaction starts when the previous one ends.
@@ -34,7 +34,7 @@ class Wanted:
 
 
 async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
-    """Perform the transactions. If a connection breaks, its transaction has no end, and the next transaction uses a new
+    """Perform the transactions. If a connection breaks, its transaction has no end. The next transaction uses a new
     connection.
 
     Raises

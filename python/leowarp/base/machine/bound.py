@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limit on the memory of a process that reads files of other people.
 
-The sizes that a file states limit how much leowarp decodes. They do not limit what it computes from malicious values.
-The kernel enforces a limit on the memory of the whole process.
+A file states sizes, which limit how much data leowarp decodes. The sizes do not limit what leowarp computes from
+malicious values. The kernel enforces a limit on the memory of the whole process.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ MOST_BYTES = 1 << 30
 """The memory of a verb that only reads run directories. A report of 2,000 flows over 60 s takes 0.9 GiB."""
 
 _SPARE_BYTES = 40 << 20
-"""Additional address space for memory that libraries reserve but never use (see `bounded_memory`). Without this margin,
-the largest of some 40 hostile test cases took 1,036 MiB."""
+"""Libraries reserve memory that they never use. The limit allows this additional address space for it (see
+`bounded_memory`). Without this margin, the largest of some 40 hostile test cases took 1,036 MiB."""
 
 _LEAST_BYTES = 256 << 20
-"""The memory in bytes that the limit always leaves for further allocations, even in a large process (example: a
-notebook)."""
+"""The limit always leaves this many bytes for further allocations, even in a large process (example: a notebook)."""
 
 
 @contextlib.contextmanager
@@ -58,14 +57,15 @@ def bounded_memory(hint: str) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Lift the limit of `bounded_memory`. Call the function before another program is started, because that program
+    """Lift the limit of `bounded_memory`. Call this function before another program is started. Otherwise, that program
     would inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 def _own_bytes() -> tuple[int, int]:
-    """Return the address space of this process's data in bytes, and the part of it that is in memory."""
+    """Return the size in bytes of this process's address space for data. Also return how many bytes of it are in
+    memory."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     values = dict(line.split(":", 1) for line in lines)
     data_kib, resident_kib = (int(values[name].split()[0]) for name in ("VmData", "RssAnon"))

@@ -18,8 +18,8 @@ ROOT = Path("/sys/fs/cgroup")
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
     """Return the number of bytes that the process may still use, or None if there is no limit. Each group of the
-    process, and each parent of a group, may have a limit. The result is the smallest number of bytes left under any of
-    them.
+    process, and each parent of a group, may have a limit. The result is the smallest number of bytes that any of these
+    limits leaves.
 
     proc, root: The file that lists the control groups of the process, and the directory where control groups are
         mounted.
@@ -34,8 +34,8 @@ def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
 
 
 def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
-    """Return the number of processors that this process may use, at least 1. The limits are its affinity and the quotas
-    of its control group and the group's parents."""
+    """Return the number of processors that this process may use, at least 1. The limits are the affinity of this
+    process, and the quotas of its control group and the group's parents."""
     quotas = []
     for directory in _directories("cpu", proc, root):
         words = _text(directory / "cpu.max").split()

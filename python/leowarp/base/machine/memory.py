@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that this process may use. The machine, its control groups and ulimit limit it."""
+"""The memory that this process may use. The limits come from the machine, its control groups and ulimit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leowarp.base.machine.cgroups import memory_left_bytes
 
 def available_memory_bytes() -> int:
     """Return the memory that a new process may use, in bytes. It is MemAvailable, or less if the process's control
-    group or one of its parents allows less."""
+    group or a parent of this group allows less."""
     available = next(
         int(line.split()[1]) * 1024
         for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
@@ -24,8 +24,8 @@ def available_memory_bytes() -> int:
 
 
 def usable_memory_bytes() -> int:
-    """Return the memory that this process itself may use, in bytes. It is `available_memory_bytes`, or the limit of the
-    address space (ulimit -v) if that is lower."""
+    """Return the memory that this process itself may use, in bytes. It is the lower of `available_memory_bytes` and the
+    limit of the address space (ulimit -v)."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     available = available_memory_bytes()
     return available if soft == resource.RLIM_INFINITY else min(available, soft)

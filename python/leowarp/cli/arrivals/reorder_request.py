@@ -74,8 +74,8 @@ class Request:
 
     file: A path, or ``-`` for standard input.
     threshold, buffer_threshold: The thresholds DT and BT of RFC 5236, in packets. None means that BT equals DT.
-    loss_window: A missing packet counts as lost if the number of an arrived packet is larger by more than this value
-        (RFC 4737).
+    loss_window: A missing packet counts as lost once a number arrives that is larger by more than this value (RFC
+        4737).
     n_max: The largest n of n-reordering (RFC 4737, 5.3).
     first, sent: The number of the first packet sent, and the number of packets sent. Neither `first` nor `sent` can be
         derived from the arrivals.

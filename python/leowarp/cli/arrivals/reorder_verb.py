@@ -57,11 +57,11 @@ def reorder(request: Request) -> None:
 
 # Context of the measurement, as RFC 4737, 1.3, requires.
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """Return facts about the measurement: the file, the flow, what else a capture contains, and warnings (RFC 4737,
+    """Return facts about the measurement: the file, the flow, the other contents of a capture, and warnings (RFC 4737,
     1.3).
 
-    Returns: The facts. ``flow`` is None for text and tables. ``capture`` and ``captured_at`` are None for files other
-        than captures.
+    Returns: The facts. ``flow`` is None for text and tables. ``capture`` and ``captured_at`` are None if the file is
+        not a capture.
     """
     from dataclasses import asdict
 
@@ -81,9 +81,9 @@ def _say_skipped(skipped: list[Skip]) -> None:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
-    """Print the flows of a capture with their numbers, by which the user can choose one.
+    """Print the flows of a capture with their numbers. The user can then choose a flow by its number.
 
-    Raises LeowarpError for the same reasons as `reordering.flows`: the file is not a capture, or cannot be read.
+    Raises LeowarpError in the same cases as `reordering.flows`: the file is not a capture, or cannot be read.
     """
     from dataclasses import asdict
 
@@ -110,7 +110,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
-    """Return the duration of a flow as text, or None if the capture has no times for it."""
+    """Return the duration of a flow as text. The result is None if the capture has no times for the flow."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
@@ -146,12 +146,12 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Return the rows of a density. If there are few values, each value has its own row. Otherwise a row has a range of
-    values, twice as wide as the range before.
+    """Return the rows of a density. If there are few values, each value has its own row. Otherwise, a row has a range
+    of values. Each range is twice as wide as the range before.
 
     values, counts: sequences of int. `values` has the displacements or buffer occupancies, and `counts` has the number
         of packets with each of them.
-    total: The number of packets that is 100 % for the shares.
+    total: The number of packets that corresponds to a share of 100 %.
     rows: The maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0.
         All files have the same ranges, so results can be compared.
@@ -219,7 +219,7 @@ def _flow_text(flow: Flow) -> str:
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
     """Draw RD, RBD and n-reordering in each of the formats.
 
-    Returns: The written files. A density without packets is left out.
+    Returns: The written files. If a density has no packets, its figure is left out.
     Raises HostError if the folder cannot be written.
     """
     from leowarp.report.curves import densities
@@ -256,7 +256,8 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
 
 class _Shown:
-    """Shows progress on stderr while a long file is read: a bar on a terminal, otherwise a line every few seconds.
+    """Shows progress on stderr while a long file is read. On a terminal, the progress is a bar. Otherwise, it is a line
+    every few seconds.
 
     `reordering.measure_file` calls the object with two arguments: the share that is done (or None), and the number of
     packets. Nothing is shown for a short file, because on a terminal the bar appears only after half a second.

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""Metrics of single flows that differ are printed only up to this number of flows. Above it, only `--all` prints
-them."""
+"""If a run has more than this number of flows, only `--all` prints the metrics of single flows that differ."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
@@ -48,7 +47,7 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
     """Print the differences between two runs, as text or as JSON. Differences of the plans come first. With
-    `everything`, each scalar of each flow that differs is printed."""
+    `everything`, all differing scalars of all flows are printed."""
     from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 

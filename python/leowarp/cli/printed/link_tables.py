@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(StrEnum):
-    """Directions and satellites are sorted by one of these quantities, the largest value first."""
+    """The quantities by which directions and satellites can be sorted. The largest value comes first."""
 
     bytes = "bytes"
     queue = "queue"
@@ -25,8 +25,8 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Print tables about `top` link directions and `top` satellites in the order `by`, or only about satellites. They
-    show use, drops by cause and longest queues.
+    """Print tables about `top` link directions and tables about `top` satellites, in the order `by`. With `satellites`,
+    print only the tables about satellites. All tables show use, drops by cause and longest queues.
 
     Raises `TraceError` if only satellites are requested but no satellite forwards packets.
     """
@@ -126,7 +126,8 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """Print one table if it fits the terminal. Otherwise, print the smallest number of tables, one below another."""
+    """Print one table if it fits the terminal. If it does not fit, split it into as few tables as possible, and print
+    them one below another."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:

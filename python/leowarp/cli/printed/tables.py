@@ -12,11 +12,12 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""If there are at most this many flows or runs, each has its own column. If necessary, the columns are in several
-tables below each other. More than six columns are printed only if they fit side by side."""
+"""If there are at most this many flows or runs, each has its own column. Columns that do not fit side by side are
+printed in further tables below the first. More than six columns are printed only if they fit side by side."""
 
 SHOWN = 3
-"""If there are too many flows, only this many of the worst flows and of the best flows are printed."""
+"""If there are too many flows, the tables contain only some. They have this many of the worst flows, and as many of the
+best flows."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
@@ -39,7 +40,7 @@ def _columns(section: Section) -> list[tuple[str | None, ...]]:
 
 
 def _print_blocks(section: Section) -> None:
-    """Print all columns of a section. If they do not fit the terminal, print several tables."""
+    """Print all columns of a section. If the columns do not fit the terminal, print several tables."""
     names, columns = [name for name, _ in section.rows], _columns(section)
     first = 0
     while first < len(columns):
@@ -53,7 +54,8 @@ def _print_blocks(section: Section) -> None:
 
 
 def _print_spread(section: Section, spread: Section, rest: str) -> None:
-    """Print the sums and quantiles over all flows, then the worst and the best flows, then the text `rest`."""
+    """First, print the sums and quantiles over all flows. Then print the worst and the best flows, and the text
+    `rest`."""
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
@@ -123,8 +125,8 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Return the text of a scalar. Integers have separators. Other numbers have six digits, and no exponent if they are
-    large."""
+    """Return the text of a scalar. Integers have separators. Other numbers have six digits. Large numbers have no
+    exponent."""
     if isinstance(value, float):
         # From 1e6 on, %g would print an exponent.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"

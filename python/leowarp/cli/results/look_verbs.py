@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-The verbs call the same functions on the same plan as a run does before its guest boots. The verbs print what a run
-directory would contain.
+The verbs call functions on a plan. A run calls the same functions on this plan before its guest boots. The verbs print
+what a run directory would contain.
 """
 
 from __future__ import annotations
@@ -185,12 +185,12 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Return whether a row of routes belongs to one of the requested pairs (from, to) of stations.
+    """Return whether a row of routes is for a requested pair of stations (from, to).
 
     row: A row of `10-routes.parquet`.
     ways: list of (source, destination). The pairs that the user requested, as names of nodes.
-    plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, the filter
-        has no effect.
+    plan: The plan. With some media, the names in the pairs differ from the names in the rows. The filter then has no
+        effect.
     """
     from leowarp.scenario.schema import Access
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from leowarp.verification.second_run import SecondRun
 
 MOST_FILES = 20
-"""The maximum number of files whose names are printed. Further files are only counted, and --json includes all of
-them."""
+"""The maximum number of files whose names are printed. For further files, only their number is printed. With --json,
+the output has all files."""
 
 SAMPLE, SEED = 3, 1
 
@@ -47,8 +47,8 @@ def verify(
     """Check all files of a directory, run its plan once more, and compare the results. The status is 1 if anything
     differs.
 
-    Each file is compared with its sha256 in the manifest. A second run is made. Its routes, timeline, trace, metrics,
-    summary, figures and pages are compared with those of the first run.
+    Each file is compared with its sha256 in the manifest. A second run is made. The second run's routes, timeline,
+    trace, metrics, summary, figures and pages are compared with those of the first run.
     """
     from leowarp.verification import files as of_files
     from leowarp.verification.kinds import RUN, kind_of
@@ -132,7 +132,8 @@ def _print_left_out(kind: str) -> None:
 
 
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """Return the last lines of the output: the files and stages that differ, or a sentence that nothing differs."""
+    """Return the last lines of the output. They name the files and stages that differ. If there are none, a sentence
+    says so."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []

@@ -35,7 +35,7 @@ Choice = Annotated[
 
 @kernel_app.command()
 def build(choice: Choice = "default", json_: options.Json = False) -> None:
-    """Build the kernel and the agent once. The verb does nothing if they are built."""
+    """Build the kernel and the agent once. If both are already built, the verb does nothing."""
     from leowarp.cli.output import print_json
 
     # Progress goes to stderr, so that the stdout of `path` and of --json contains only the result.
@@ -103,7 +103,7 @@ def add(
 
 @kernel_app.command()
 def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]) -> None:
-    """Take your own kernel off the shelf. The kernel's source is not deleted."""
+    """Remove your own kernel from the shelf. The kernel's source is not deleted."""
     from leowarp.guest.building import shelf
 
     shelf.remove(name)
@@ -251,8 +251,8 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """Return the last line of `doctor`. It states the number of failed checks or, if there are none, whether a guest
-    could boot.
+    """Return the last line of `doctor`. If checks failed, the line contains their number. Otherwise, it says whether a
+    guest could boot.
 
     booted: Whether the guest booted. None means that no guest was started.
     """
@@ -265,8 +265,8 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 
 
 def _print_versions(json_: bool) -> None:
-    """Print the versions of leowarp (with commit and hash of its files), of its libraries, and of the kernels that are
-    built."""
+    """Print the version of leowarp, with its commit and the hash of its files. Also print the versions of its libraries
+    and of all built kernels."""
     from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
@@ -292,7 +292,8 @@ def _plainly(value: Any) -> str:
 def built_image(choice: str | Path) -> GuestImage:
     """Return the kernel and the agent. Messages and the progress of a build are printed on stderr.
 
-    choice: A name on the shelf, a kernel tree or a binary. A user who types this choice permits the kernel to run.
+    choice: The name of a kernel on the shelf, a kernel tree, or a kernel binary. A user who types this choice permits
+        the kernel to run.
     Raises HostError or ScenarioError for the same reasons as `guest.guest_image`.
     """
     from leowarp.base.progress import building

@@ -30,8 +30,8 @@ def shell(
     kernel: options.Kernel = None,
     trust: options.Trust = False,
 ) -> None:
-    """Open a shell at a host. Virtual time pauses while the shell waits for you. With a command, run only this command,
-    with its exit code."""
+    """Open a shell at a host. Virtual time pauses while the shell waits for you. If you give a command, only this
+    command runs, and its exit code is returned."""
     from leowarp.cli.output import note
     from leowarp.running.by_hand import shell as run_shell
     from leowarp.running.by_hand import station_of

@@ -51,7 +51,7 @@ def exam(
     """Test a congestion control in every case, with a verdict on each. The status is 1 if a case failed.
 
     Cases are the criteria of RFC 9743, examples of the BBR draft, and paths of low Earth orbit. The directory gets a
-    page, exam.json and junit.xml. An interrupted exam continues with its finished runs.
+    page, exam.json and junit.xml. If an exam was interrupted, its next start uses the finished runs again.
     """
     from leowarp.cli.studies.study_verbs import progress_of_study
     from leowarp.exam import Subject, take

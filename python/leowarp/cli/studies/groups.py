@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of verbs that have a default verb. `leowarp study FILE` is short for `leowarp study run FILE`.
 
-If a file has the same name as a verb, the verb is taken. For example, the file `status` must be written as `leowarp
-study ./status`.
+If a file has the same name as a verb, the word means the verb. For example, the file `status` must be written as
+`leowarp study ./status`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class FileOrVerb(TyperGroup):
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the typed words select. click passes its own list of words, so the default verb is
-        inserted again."""
+        """Find the command that the typed words select. click passes its own list of words, which lacks the default
+        verb. The default verb is therefore inserted again."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:

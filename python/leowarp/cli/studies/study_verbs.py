@@ -117,8 +117,8 @@ def run_again(
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
-    """Make one run of a study again as a whole run directory. The status is 1 if a scalar differs from the stored
-    row."""
+    """Make one run of a study again as a whole run directory. The exit status is 1 if a scalar of the new run differs
+    from the stored row."""
     from leowarp.cli.options import progress_of as of_a_run
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.again import run_again as made_again
@@ -196,7 +196,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 def _note_more(failed: int, path: Path) -> None:
     """Print the number of failures that were not listed, and the command that repeats failed runs.
 
-    failed: The total number of failed runs. If it is 0, nothing is printed.
+    failed: The total number of failed runs. If no run failed, nothing is printed.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -207,8 +207,8 @@ def _note_more(failed: int, path: Path) -> None:
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     """Return the state of a study as rows of a table.
 
-    Returns: list of (quantity, value). Values are texts. If some runs are no longer part of the study, a row gives
-        their number.
+    Returns: list of (quantity, value). Values are texts. If some runs are no longer part of the study, one row contains
+        the number of these runs.
     """
     lines = [
         ("runs", f"{state.total:,}"),
@@ -223,8 +223,8 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
-    """Return the value for the argument `progress` of `run_study`. For JSON, it is a callable. For the other kinds, it
-    is a bool that says whether the progress is displayed."""
+    """Return the value for the argument `progress` of `run_study`. For JSON, the value is a callable. For the other
+    kinds, it is a bool that says whether the progress is displayed."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

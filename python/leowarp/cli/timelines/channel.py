@@ -98,8 +98,8 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """Return rows that compare the power series with its model. They have the shares and durations of the states, the
-    quantiles, and the mean.
+    """Return rows that compare the power series with its model. The rows contain the shares and durations of the
+    states, the quantiles, and the mean.
 
     Returns: list of (name, value, closed form). Values are texts with units. None, which a table shows as a dash, means
         that the state or level did not occur, or that there is no closed form.
@@ -195,8 +195,8 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
     """Return the outcomes of all codewords, and the parameters of the link layer.
 
-    Returns: The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and
-        ``threshold_bits`` (None if the threshold depends on the rate of the code).
+    Returns: The fields of `media.mobile.described`, and two more: ``symbol_rate_hz`` of first transmissions, and
+        ``threshold_bits``. The latter is None if the threshold depends on the rate of the code.
     """
     harq = harq_of(channel.mobile)
     # The rate is the number of symbols (bits divided by bits per symbol) per codeword period. A radio band must carry
@@ -212,10 +212,11 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
 
 
 def as_json(channel: MobileChannel) -> dict[str, Any]:
-    """Return the channel as a JSON object. Its statistics have the columns of `timeline.channel.statistics.COLUMNS`.
+    """Return the channel as a JSON object. The object's statistics have the columns of
+    `timeline.channel.statistics.COLUMNS`.
 
-    Returns: The entries of `about`. In addition, ``statistics`` as a list of rows, ``harq`` as from `harq_numbers`, and
-        ``warnings``.
+    Returns: The entries of `about`. The result also has ``statistics`` (a list of rows), ``harq`` (as from
+        `harq_numbers`) and ``warnings``.
     """
     return about(channel) | {
         "spacing_ns": channel.power.spacing_ns,

@@ -31,8 +31,8 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """Return the measurements at a path. A measured file or a scenario has one measurement, and a run has one per ping
-    flow.
+    """Return the measurements of the file, scenario or run at a path. A measured file or a scenario has one
+    measurement, and a run has one per ping flow.
 
     format: The word "auto", or the name of the program that wrote the file.
     interval_ns: The interval between two lines, for formats that do not contain it.
@@ -80,8 +80,8 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    """Return one measurement for each ping flow with replies. It has the sending times and round trips of the probes. A
-    round trip is nan if the probe or its reply was lost."""
+    """Return one measurement for each ping flow with replies. A measurement contains the sending times and round trips
+    of the probes. A round trip is nan if the probe or its reply was lost."""
     from leowarp.results.run import Run
 
     run = Run(path)
@@ -145,7 +145,8 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Return the mean and quantiles in ms of the round trips or, if there are none, of the one-way delays."""
+    """Return the mean and quantiles of the round trips in ms. If there are no round trips, return those of the one-way
+    delays."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -158,9 +159,9 @@ def _delay_lines(description: Description) -> dict[str, str]:
 
 
 def _schedule_lines(description: Description) -> dict[str, str]:
-    """Return lines about the reconfigurations that were found in the data, about steps between slots, and about spikes.
+    """Return lines about three things: the reconfigurations found in the data, the steps between slots, and the spikes.
 
-    Times are on the measurement's clock. If the date and time of the measurement are known, each time also has its
+    Times are on the measurement's clock. If the measurement's date and time are known, each time is also given as a
     second of the minute.
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
@@ -241,11 +242,10 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Return lines with the number of lost probes, the runs of lost probes, and how many lost probes were near a
-    reconfiguration.
+    """Return lines about the lost probes: their number, the runs of lost probes, and the number near a reconfiguration.
 
-    "Near" means at most 1 s before or after a reconfiguration. For comparison, the share of all probes that were sent
-    near a reconfiguration is printed, too.
+    "Near" means at most 1 s before or after a reconfiguration. For comparison, the lines also contain the share of all
+    probes that were sent near a reconfiguration.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}

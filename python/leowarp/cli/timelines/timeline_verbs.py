@@ -120,7 +120,7 @@ _Columns = Annotated[
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """Return the interval in ns and the names of the columns. None means an option that was not typed."""
+    """Return the interval in ns and the names of the columns. None means that the user did not type this option."""
     from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
@@ -283,8 +283,8 @@ def _implied(measurement: Measurement) -> tuple[str, ...]:
 
 
 def _event(row: dict[str, Any]) -> str:
-    """Return the text of an event. First comes its link (both ends) or its node, and then all columns that are not
-    null."""
+    """Return the text of an event. The text begins with the event's link (both ends) or node. All columns that are not
+    null follow."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

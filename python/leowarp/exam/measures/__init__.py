@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measures by the names that the rules of cases use. A measure is a function of a run. Some measures also need a
+"""The measures, with the names that the rules of cases use. A measure is a function of a run. Some measures also need a
 control run."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of the exam. It has a function, and a quantity to which its values belong.
+    """A measure of the exam. It has a function, and its values belong to a quantity.
 
     function: The function `function(run, **arguments) -> Measured`. A function with an argument `control` compares the
         run with the control run.
@@ -37,8 +37,8 @@ class Measure:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Return a dict from the name of an argument in a case to its name in the function, for example from `from` to
-        `from_ns`."""
+        """Return a dict from the arguments' names in a case to their names in the function. For example, `from` in a
+        case is `from_ns` in the function."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
@@ -94,7 +94,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def in_words(quantity: units.Quantity, value: float | None) -> str:
-    """Return a measured value with its unit as text, with three digits, or four for packets per second.
+    """Return a measured value with its unit as text. The value has three digits, or four digits for packets per second.
 
     >>> in_words(units.RATIO, 0.83123), in_words(units.TIME, 38_843_200.0), in_words(units.TIME, 3.25e9)
     ('83.1 %', '38.8 ms', '3.25 s')

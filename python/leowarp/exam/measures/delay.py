@@ -12,8 +12,8 @@ from leowarp.results.run import Run
 def delay_beside(run: Run, *, probe: int, percentile: float, from_ns: int, until_ns: int) -> Measured:
     """A percentile of a ping flow's round trips minus the smallest of the run, in ns. A single ping decides the value.
 
-    The smallest round trip is taken from the complete run. If the delay of the path changes, the measured value
-    contains this difference.
+    The smallest round trip is taken from the complete run. If the delay of the path changes during the run, the
+    measured value includes this change.
     """
     rows = run.echoes(probe)
     answered = rows[rows["reply_ns"].notna()]

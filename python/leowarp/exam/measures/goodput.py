@@ -34,14 +34,14 @@ def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The smallest share of the path's capacity that goodput had in a whole second."""
+    """The goodput of a whole second, divided by the path's capacity: the smallest value of all seconds."""
     share, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
     return Measured(share, f"the second from {at(start_ns)}: {rates}", start_ns)
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """Find the whole second in which goodput is the smallest share of the capacity. The result is this share, the start
-    of the second, and goodput and capacity as text."""
+    """Find the whole second with the smallest ratio of goodput to capacity. The result is this ratio, the start of the
+    second, and goodput and capacity as text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)

@@ -14,7 +14,7 @@ from leowarp.results.run import Run
 
 SECOND_NS = 1_000_000_000
 BIN_NS = 50_000_000
-"""The length in ns of a bin, a row of the table `bins`."""
+"""The length in ns of a bin. A bin is a row of the table `bins`."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Measured:
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
     """Return the bytes that a flow has received until each time in `t_ns`, as a float64 array of the same shape. For a
-    TCP flow, these are in-order bytes. For any other flow, they are arrived payload bytes.
+    TCP flow, these are in-order bytes. For any other flow, all payload bytes that arrived are counted.
 
     Values between samples are interpolated, as in `metrics.goodput`.
     """

@@ -35,8 +35,7 @@ def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> M
 
 
 def completion(run: Run, *, flows: Sequence[int]) -> Measured:
-    """The longest completion time of the given flows, in ns. Each flow has a size. None means that a flow did not
-    complete."""
+    """The longest completion time in ns of given flows, each with a size. None means that a flow did not complete."""
     frame = run.flows().set_index("flow").loc[list(flows)]
     open_flows = frame[frame["completion_ns"].isna()]
     if len(open_flows):
@@ -50,7 +49,7 @@ def completion(run: Run, *, flows: Sequence[int]) -> Measured:
 
 
 def completion_beside(run: Run, *, control: Run, flows: Sequence[int]) -> Measured:
-    """The mean completion time of `flows`, divided by their mean in the control run. Above 1, they took longer."""
+    """The mean completion time of `flows`, divided by the same mean in the control run. Above 1, they took longer."""
     here, there = (each.flows().set_index("flow").loc[list(flows)]["completion_ns"] for each in (run, control))
     if here.isna().any() or there.isna().any():
         beside = here if here.isna().any() else there

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot of the guest: starting its process, reading its console, detecting standstills, and explaining failures."""
+"""A boot of the guest. This package starts the guest's process, reads its console, detects standstills and explains
+failures."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a guest's kernel, whose resources the host accounts from start to end."""
+"""The process of a guest's kernel. The host counts the resources of this process from its start to its end."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Child:
     directory: The working directory of the program.
     environment: The complete environment of the program.
     output: The file for everything that the program prints.
-    descriptors: The descriptors of this process that the program also gets, besides the standard ones. The keys are the
-        numbers in this process, and the values the numbers in the program.
+    descriptors: The descriptors of this process that the program gets in addition to the standard ones. The keys are
+        the numbers in this process. The values are the numbers in the program.
     returncode: The exit status of the program, or the negative number of the signal that ended it. The exit status is
         set once the process is reaped.
     rusage: The resources that the process used. The resources are set once the process is reaped. `ru_maxrss` is the
-        process's largest resident size in KiB, as counted by the host's kernel. If the size is below the launcher's 10
-        MiB, the value is 10 MiB.
-    Raises HostError if the host does not allow to start the process.
+        process's largest resident size in KiB, as counted by the host's kernel. If this size is below the launcher's 10
+        MiB, `ru_maxrss` is 10 MiB.
+    Raises HostError if the host does not allow the process to start.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. It starts guests as children of the leowarp process. It ends when `end` is called, or when
-    this object is garbage-collected."""
+    """A running `launch.py`. It starts guests as children of the leowarp process. The launcher ends when `end` is
+    called, or when this object is garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -34,7 +34,7 @@ _COMPLAINT = re.compile(
 class Complaint:
     """The complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
 
-    headline: The file, line and function of a WARNING. For any other complaint, it is the first line.
+    headline: For a WARNING, its file, line and function. For any other complaint, the complaint's first line.
     at: The function that printed the WARNING. None means that the complaint is not a WARNING.
     text: The further text of a WARNING. The text may be empty.
     caller: The first function of a module in the call trace. None means that the trace names no module.
@@ -51,7 +51,7 @@ class Complaint:
     count: int = 1
 
     def sentence(self, loaded: list[str], start_ns: int | None) -> str:
-        """Return the complaint as a sentence for the manifest and the report. `start_ns` is the same as in
+        """Return the complaint as a sentence for the manifest and the report. `start_ns` has the same meaning as in
         `Complaints`."""
         kind = "a warning" if self.at is not None else "an error"
         often = "" if self.count == 1 else f" {self.count:,} times, first"
@@ -122,7 +122,7 @@ class Complaints:
         self._key, self._is_next = key, True
 
     def _go_on(self, text: str, boot_ns: int) -> None:
-        """Process a line after the headline. It may be the text of a WARNING, or a line of its call trace."""
+        """Process a line after the headline. The line may be the text of a WARNING, or a line of the call trace."""
         key = self._key
         assert key is not None
         complaint = self._found[key]

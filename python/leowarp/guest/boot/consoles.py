@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's ends of the guest's consoles. A console can be unconnected, or be connected to two outputs of this process
-or to the user's terminal.
+"""The host's ends of the guest's consoles. A console is connected to two outputs of this process, to the user's
+terminal, or to nothing.
 
 A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). However slowly the
 host writes, the output takes no virtual time in the guest. The guest's kernel waits until the write has ended
@@ -23,11 +23,11 @@ from contextlib import suppress
 from typing import Any, Self
 
 FIRST = 100
-"""The number of the first descriptor that the guest kernel uses as a console. The number is constant, because
-everything that the guest can observe must be the same in each run."""
+"""The number of the first descriptor that the guest kernel uses as a console. The guest can observe the number, so it
+must be the same in each run."""
 GATE_BYTES = 4096
-"""The capacity in bytes of the pipe on which the guest waits for its user. The host allows no smaller pipe. The agent's
-message (`MESSAGE_BYTES`) is longer than this capacity, so the guest blocks until the host reads it."""
+"""The capacity in bytes of a pipe. The guest waits for its user on this pipe. The host allows no smaller pipe. The
+agent's message (`MESSAGE_BYTES`) is longer than this capacity, so the guest blocks until the host reads it."""
 MESSAGE_BYTES = 8192
 """The length in bytes of the message that the guest writes in order to wait
 (`crates/agent/src/programs/stillness.rs`)."""
@@ -39,7 +39,8 @@ class Consoles:
     consoles. The object is a context manager, which closes the descriptors at its end.
 
     words: The console options for the kernel's command line.
-    descriptors: A dict of this process's descriptors for the consoles -> their numbers in the kernel's process.
+    descriptors: A dict. Its keys are this process's descriptors for the consoles. Its values are their numbers in the
+        kernel's process.
     is_still: Whether virtual time pauses because the guest waits for the user's input.
     """
 
@@ -219,7 +220,7 @@ class Terminal(Consoles):
             return b""
 
     def _release(self) -> None:
-        """Let the guest continue by reading all of its message, which ends the guest's write."""
+        """Read all of the guest's message. The guest's write then ends, and the guest continues."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -230,7 +231,7 @@ class Escape:
     """Searches typed input for `~.` at the beginning of a line. ssh has the same escape sequence. The sequence ends the
     session even if the guest does not respond.
 
-    At the beginning of a line, `~~` stands for one `~`.
+    To send a single `~` at the beginning of a line, the user types `~~`.
     """
 
     def __init__(self) -> None:

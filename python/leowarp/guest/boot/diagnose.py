@@ -155,8 +155,8 @@ class Words:
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
     """Return the error that explains why a guest ended. If the guest ended well, return None.
 
-    If the agent reported an error, this error is the explanation. Without an error of the agent, the explanation comes
-    from the console. If the console gives no reason, the explanation comes from the exit status.
+    If the agent reported an error, this error is the explanation. Otherwise, the explanation comes from the console. If
+    the console gives no reason, the explanation comes from the exit status.
 
     returncode: The exit status of the kernel program. A negative number is minus the number of the signal that ended
         the program.
@@ -225,8 +225,8 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 
 
 def with_last_words(message: str, words: Words) -> str:
-    """Return the message, followed by the kernel's first complaint, the guest's last lines, and the name of the file
-    with all lines.
+    """Return a text with four parts: the message, the kernel's first complaint, the guest's last lines, and the name of
+    the file with all lines.
 
     Returns: A text of several lines if the guest printed lines that are meant for people.
     """
@@ -241,8 +241,9 @@ def with_last_words(message: str, words: Words) -> str:
 
 
 def last_words(console: str) -> list[str]:
-    """Return the last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host
-    and a panic's registers are left out. The first line that shows a cause is always included.
+    """Return the last lines of a console, as information for the user. There are at most `LAST_WORDS` lines. The
+    agent's messages to the host and a panic's registers are left out. The first line that shows a cause is always
+    included.
 
     Returns: The lines, cut at `LONGEST_WORD` characters.
 

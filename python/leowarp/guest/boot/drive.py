@@ -89,7 +89,7 @@ class GuestResult:
     kernel_warnings: tuple[str, ...]
 
     def discard(self) -> None:
-        """Remove the guest's directory, once its records are converted to Parquet."""
+        """Remove the guest's directory. The caller must first convert the records to Parquet."""
         shutil.rmtree(self.out_dir.parent)
 
 
@@ -120,7 +120,7 @@ def drive(
     consoles: Consoles | None = None,
     on_warning: Callable[[str], None] = lambda text: None,
 ) -> GuestResult:
-    """Boot `image` on the input in `directory`/in and wait for its end.
+    """Boot `image` with the input in `directory`/in, and wait until the guest ends.
 
     image: The kernel and the agent.
     directory: A directory that contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of
@@ -148,7 +148,8 @@ def drive(
 
 
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
-    """Prepare `directory` for the guest and return it: check all requirements, empty `out/`, and write the initramfs.
+    """Prepare `directory` for the guest, and return it. The preparation checks all requirements, empties `out/` and
+    writes the initramfs.
 
     Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
     """
@@ -174,7 +175,7 @@ def _initramfs(agent: Path, changed_ns: int) -> bytes:
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """Return the guest's kernel command line, which is the same on every machine for the same plan.
 
-    `modules`: Whether modules of the user are loaded, which makes the kernel print function names for a fault.
+    `modules`: Whether modules of the user are loaded. With modules, the kernel prints function names for a fault.
     `consoles`: The kernel options for the consoles that are connected.
     """
     memory_mib = -(-memory_bytes // host.MIB)
@@ -247,7 +248,7 @@ class Watched:
         self.error: dict | None = None
 
     def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot the guest and wait for its end, whether it succeeds or fails.
+        """Boot the guest and wait until it ends. It may succeed or fail.
 
         Raises GuestError if leowarp ended the guest, because the guest made no progress or printed too much.
         """
@@ -363,9 +364,9 @@ class Watched:
     def ending(self, spent: Spent) -> dict:
         """Return the content of the guest's `end.json` as a dict.
 
-        Raises LeowarpError if the guest did not end well. The error is the one that the agent reported, or one that
-        explains the console output and exit status. If neither the console nor the exit status shows an error, the
-        message gives the virtual time that the guest reached.
+        Raises LeowarpError if the guest did not end well. If the agent reported an error, this error is raised.
+        Otherwise, the error explains the console output and the exit status. If neither the console nor the exit status
+        shows an error, the message gives the virtual time that the guest reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)

@@ -3,22 +3,22 @@
 as standard input.
 
 The launcher is a separate program, because Arrow starts threads in leowarp. subprocess' `preexec_fn` may deadlock in a
-process with threads. For each request, the launcher clones itself. The new process is a child of leowarp, the
-launcher's parent. This child writes its process id to a pipe and then runs the kernel by `exec`. The host counts the
-resources of a process from the moment at which the process was cloned. `exec` does not reset the process's resource
-counts, including peak memory (`exec_mmap`, fs/exec.c). A clone of this small program starts with a peak memory of 10
-MB. A clone of leowarp would start with hundreds of MB. Starting Python takes 20 ms, so one launcher starts all guests
-of a thread.
+process with threads. For each request, the launcher clones itself. leowarp is the launcher's parent, and also becomes
+the parent of the new process. This child writes its process id to a pipe and then runs the kernel by `exec`. The host
+counts the resources of a process from the moment at which the process was cloned. `exec` does not reset the process's
+resource counts, including peak memory (`exec_mmap`, fs/exec.c). A clone of this small program starts with a peak memory
+of 10 MB. A clone of leowarp would start with hundreds of MB. Starting Python takes 20 ms, so one launcher starts all
+guests of a thread.
 
-The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. A guest process dies with the kernel
-if the kernel has set PTRACE_O_EXITKILL for this process. In the first instants of a process, the kernel may die before
-it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the process stopped for ever
-(`start_ptraced_child` of arch/um/os-Linux/start_up.c). When a kernel has ended, the launcher kills the remaining
-processes of its guest. The launcher runs until the last guest has ended, even if leowarp has died.
+leowarp is the parent of the kernel. When leowarp dies, even by `kill -9`, the kernel dies as well. The kernel sets
+PTRACE_O_EXITKILL for each guest process. From then on, the process dies with the kernel. In the first instants of a
+process, the kernel may die before it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the
+process stopped for ever (`start_ptraced_child` of arch/um/os-Linux/start_up.c). When a kernel has ended, the launcher
+kills the remaining processes of its guest. The launcher runs until the last guest has ended, even if leowarp has died.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists the numbers that the
-further descriptors get in the kernel's process. The request carries these descriptors, in this order: the kernel's
-output, the pipe, and the further descriptors.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. The request carries descriptors in
+this order: the kernel's output, the pipe, and any further descriptors. In the kernel's process, the further descriptors
+get the numbers in `numbers`.
 """
 
 import contextlib
@@ -79,7 +79,8 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
     """Start a guest's kernel as a child of `parent_pid`. Return the kernel's process id and a descriptor that becomes
     readable when the kernel ends. The process id is None if the kernel could not be started.
 
-    If the host reports an error, it is written to the guest's output, which is the first descriptor in `given`.
+    If the host reports an error, the function writes the error to the guest's output. This output is the first
+    descriptor in `given`.
     """
     # os.fork would make the process a child of the launcher, but wait4 in leowarp only accepts leowarp's own children.
     ended = ctypes.c_int()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds where in its code the guest's kernel was, from its output: registers, call traces, loaded modules.
+"""Finds the code that the guest's kernel was executing. The kernel's output shows it in registers, call traces and
+lists of loaded modules.
 
-The formats are from Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output names
-every function, because the kernel takes the symbols from kallsyms.
+The formats are from Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output gives
+the name of every function, because the kernel takes the symbols from kallsyms.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Fault:
 
     at: The function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
     module: The module that contains `at`. None means the kernel itself.
-    caller: The first function of a module in the call trace, other than `at`. None means that the trace has none.
+    caller: The first function in the call trace that belongs to a module and is not `at`. None means that the trace has
+        none.
     """
 
     at: str
@@ -61,8 +63,8 @@ class Fault:
 
 
 def with_loaded(modules: Sequence[str]) -> str:
-    """Return the names of the user's loaded modules, as the end of a sentence. The text is empty if no modules are
-    loaded.
+    """Return text with the names of the user's loaded modules, which can end a sentence. The text is empty if no
+    modules are loaded.
 
     >>> with_loaded(["mine", "yours"])
     ', with the modules mine and yours loaded'
@@ -76,17 +78,17 @@ def place_of(match: re.Match[str]) -> Place:
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """Return the first function in the call trace in `text` that belongs to a module and is not `at` itself. The result
-    is None if the trace has no other."""
+    """Return the first function in the call trace in `text` that belongs to a module. The function `at` is skipped. The
+    result is None if there is no such function."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """Return where in its code the kernel was when it printed its registers or executed BUG().
+    """Return the place in the kernel's code at which the kernel printed its registers or executed BUG().
 
-    console: The kernel's output. If it shows several faults, the first one counts, because it may have caused the
-        others.
+    console: The kernel's output. If it shows several faults, only the first one is used, because it may have caused the
+        later ones.
     modules: The names of the user's modules, one C file each.
     Returns: The fault, or None if the kernel printed neither registers nor a BUG.
     """

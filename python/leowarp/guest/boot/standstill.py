@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides when a guest counts as stuck, and finds where in its code the stuck kernel is."""
+"""Decides when a guest counts as stuck, and finds the code at which its kernel is stuck."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Sample:
 class Standstill:
     """Decides from samples whether a guest still makes progress.
 
-    calls: The number of system calls at the time when virtual time last advanced.
+    calls: The number of system calls at the last advance of virtual time.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -110,8 +110,8 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself uses the processor. False means that a program computes or makes system calls in a
-        loop.
+        """Whether the kernel itself keeps the processor busy. False means that a program computes or makes system calls
+        in a loop.
 
         The result is None if virtual time advances, or if the kernel does not record system calls.
         """
@@ -126,12 +126,12 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
     The function sends SIGSEGV to the guest's kernel, and sends it again if the kernel continues. User Mode Linux reacts
     as if the current instruction had accessed a bad address: it prints its registers and panics (segv,
-    arch/um/kernel/trap.c). The kernel may be writing page tables or copying from a process. It then attributes the
-    signal to this work, and continues.
+    arch/um/kernel/trap.c). Sometimes, the kernel is writing page tables or copying from a process. The kernel then
+    treats the signal as a result of this work, and continues.
 
     child: A child of this process.
-    has_modules: Whether the kernel has modules. If it has, the function waits until an instruction of a module runs.
-        The reason is that a loop of a module may mostly be in functions that it calls.
+    has_modules: Whether the kernel has modules. If it has modules, the function waits until an instruction of a module
+        runs. The reason is that a loop of a module may spend most of its time in functions that it calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):
@@ -145,7 +145,7 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stop the kernel by SIGSTOP, if possible at an instruction of a module, and return False if the kernel has
+    """Stop the kernel by SIGSTOP. If possible, it is then at an instruction of a module. Return False if the kernel has
     ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
@@ -161,7 +161,8 @@ def _stopped_in_module(pid: int) -> bool:
 
 
 def _is_in_module(pid: int) -> bool:
-    """Return whether a stopped kernel was executing code of a module, and not of the kernel program itself."""
+    """Return whether a stopped kernel was executing code of a module. Code of the kernel program itself does not
+    count."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
         # In proc(5), the first field is the system call's number (-1 outside a system call); the last two are stack
         # pointer and program counter.
@@ -177,10 +178,10 @@ def _is_in_module(pid: int) -> bool:
 
 
 def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Return the message and hint about a guest in which a program stops virtual time.
+    """Return the message and the hint for a guest in which a program stops virtual time.
 
     program: The name of the program that runs on the guest's processor.
-    then, now: The system calls up to the last advance of virtual time, and up to the present.
+    then, now: The system calls up to the last advance of virtual time, and the system calls up to the present.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""
@@ -188,7 +189,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
-    """Return the message and the hint for the error about a guest whose kernel is in an endless loop.
+    """Return the message and the hint for a guest whose kernel is in an endless loop.
 
     fault: The position of the kernel. None means that the kernel did not print its position.
     modules: The names of the user's modules in the kernel.

@@ -24,7 +24,7 @@ class GuestMemory:
     """The guest kernel's own variables, read through /proc/PID/mem.
 
     The kernel is linked at fixed addresses, and `nm` gives the addresses of its variables. If the user's kernel is
-    stripped, the addresses are unknown, and all methods return None.
+    stripped, the addresses of the variables are unknown, and all methods return None.
     """
 
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
@@ -75,7 +75,7 @@ class GuestMemory:
         return struct.unpack("<Q", raw)[0] if raw else None
 
     def _read(self, address: int, size_bytes: int) -> bytes | None:
-        """Return bytes of the guest kernel's memory, or None if they cannot be read."""
+        """Return bytes of the guest kernel's memory. The result is None if the bytes cannot be read."""
         try:
             # The file is unbuffered: a buffer would read 8 kB from the address on, and some of it may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
@@ -87,14 +87,15 @@ class GuestMemory:
 
 @dataclass
 class Usage:
-    """The processor time of the guest and of its processes, from /proc. Also, the time during which the guest and all
-    its processes slept.
+    """The processor time of the guest and of its processes, from /proc. It also contains the time during which the
+    guest and all its processes slept.
 
     A guest's processes are children of the kernel program. The kernel program can wait only for children that end
-    before it does. If a child ends later, `wait4` on the kernel program does not count its time.
+    before it does. If a child ends after the kernel program, `wait4` on the kernel program does not count the child's
+    time.
 
-    main_s, reaped_s: The processor time of the kernel program, and the processor time of the ended processes that it
-        waited for. Both are from the last sample.
+    main_s, reaped_s: The processor time of the kernel program, and that of its ended child processes for which it
+        waited. Both times are from the last sample.
     children_s: The processor time of each other process. The key is the process id.
     """
 
@@ -127,8 +128,8 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Return the processor time of a kernel program that `wait4` does not report. It is the time of processes for
-        which the program did not wait, as far as it was sampled.
+        """Return the part of a kernel program's processor time that `wait4` does not report. It is the sampled time of
+        processes for which the program did not wait.
 
         Call this method after the program has ended and before it is reaped.
         """
@@ -138,7 +139,7 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """The time in s during which the samples show no process that ran or was ready to run (`OwnTime`)."""
+        """The time in s in which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
         return self._own.asleep_s
 
 
@@ -181,7 +182,7 @@ class Console:
         text.
 
         An incomplete line is buffered until the next call. Output that is written during a call also waits for the next
-        one: a guest that prints faster than the lines are read would otherwise never let the call end.
+        call. Otherwise, a guest that prints faster than the lines are read would never let the call end.
         """
         left_bytes = os.fstat(self._file.fileno()).st_size - self.size_bytes
         while chunk := self._file.read(min(left_bytes, 1 << 20)):

@@ -49,7 +49,7 @@ def agent(
 ) -> Agent:
     """Return the agent for this installation: from the cache, built by cargo, or from the wheel.
 
-    `on_wait` is called ten times per second while cargo runs. An exception in it ends cargo.
+    `on_wait` is called ten times per second while cargo runs. If `on_wait` raises an exception, cargo is ended.
 
     Raises HostError if cargo or rustc is missing or does not answer, unless the cache has an agent built from these
     sources. Raises HostError if the build fails. The message has cargo's errors.
@@ -91,8 +91,8 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""A dict from cache directory and recipe sha256 to an agent that this process has used. Later runs of the process use
-an agent from this dictionary without asking for the compiler's version."""
+"""A dict from cache directory and recipe sha256 to an agent that this process has used. Later runs of the process take
+the agent from this dictionary, and do not ask for the compiler's version."""
 
 
 def _packaged() -> Agent:

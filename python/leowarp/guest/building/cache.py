@@ -3,7 +3,8 @@
 hash of the build's inputs.
 
 A build fills a temporary directory, and then renames the directory to the entry's name. An interrupted build leaves no
-entry. `files.json` holds the sha256 of each file. An entry with another sha256 is reported and rebuilt.
+entry. `files.json` holds the sha256 of each file. If a file's sha256 differs from the one in `files.json`, the entry is
+reported and rebuilt.
 
 `files.json` is in the same directory and detects damage but not forgery. A cache is used only if nobody except the user
 and root may write to it (`ownership`).
@@ -46,7 +47,7 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody other than the user and root may change a path in the cache. Another user could
+    """Raise HostError if a path in the cache can be changed by anybody except the user and root. Another user could
     replace programs that leowarp runs from the cache."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
@@ -107,7 +108,7 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     """Return the key of named parts: 16 hexadecimal digits of a sha256 over names and contents. If a part is a Path,
-    the content of its file is hashed.
+    the content of the file at this path is hashed.
 
     parts: iterable of (str, str, bytes or Path). The parts must be in the same order on every machine, because the
         order affects the key.
@@ -187,11 +188,11 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
     """Return an undamaged entry that was built from this recipe, with any version of the compiler. Return None if there
-    is none. If several entries match, the last by name is returned.
+    is no such entry. If several entries match, the last by name is returned.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
-    recipe_sha256: The value of `recipe.recipe_sha256`, a hash of leowarp's own inputs without kernel source and
-        compiler.
+    recipe_sha256: The value of `recipe.recipe_sha256`. It is a hash of leowarp's own inputs, but not of the kernel
+        source or the compiler.
     """
     # An entry of any compiler is accepted, because this function is used on machines without a compiler. The recipe,
     # not the compiler's version, determines the guest's behaviour.
@@ -289,8 +290,8 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file. If another process holds the lock, print one message and wait.
 
-    path: The lock file. A missing file is created. The file is never removed. After a removal, two processes could each
-        lock a different file with the same name.
+    path: The lock file. A missing file is created. The file is never removed. If the file were removed, two processes
+        could each lock a different file with the same name.
     kind: The object that is being built, for the message.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates the progress of a kernel build from its output: the number of steps, and their share of the total time.
 
-Compiling a file in `net/` takes several times as long as a file in `lib/`, and making an archive takes almost no time.
-`bench/kernel_build.py` measured the share of the total time that each number of steps takes.
+Compiling a file in `net/` takes several times as long as compiling a file in `lib/`. Making an archive takes almost no
+time. `bench/kernel_build.py` measured the share of the total time that each number of steps takes.
 """
 
 import os
@@ -54,7 +54,8 @@ class Course:
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
         """Record how much of the source is unpacked.
 
-        done_bytes, whole_bytes: The bytes of the compressed tarball read so far, and the tarball's size.
+        done_bytes, whole_bytes: The number of bytes that were read so far from the compressed tarball, and the
+            tarball's size.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
@@ -90,8 +91,8 @@ class Course:
 def share_of_steps(steps: int) -> float:
     """Return the share of a build's total processor time that the first `steps` steps take.
 
-    steps: The number of finished steps, from 0. A newer kernel tree can have more than `STEPS` steps, for which the
-        share is 1.
+    steps: The number of finished steps, from 0. A newer kernel tree can have more than `STEPS` steps. For such a number
+        of steps, the share is 1.
     Returns: A share from 0 to 1, interpolated linearly between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)

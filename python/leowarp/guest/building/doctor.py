@@ -85,7 +85,8 @@ def _python() -> Check:
 
 
 def _native() -> Check:
-    """Check whether the package's compiled library can be loaded. For instance, an older glibc cannot load it."""
+    """Check whether the package's compiled library can be loaded. For example, the library cannot be loaded with an
+    older glibc."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
         # The import is inside the function, so that a missing library gives a failed check and not an exception.

@@ -79,8 +79,8 @@ def kernel(
     """Return the kernel for `choice`. This is leowarp's own kernel, a kernel that is built from the user's tree, or the
     user's binary.
 
-    choice: A name on the shelf, or the path of a kernel tree (built with leowarp's configuration and objects) or of a
-        kernel program (used unchanged).
+    choice: A name on the shelf, or a path. A kernel tree at the path is built with leowarp's configuration and objects.
+        A kernel program at the path is used unchanged.
     on_message: A function that is called with a line of text.
     on_progress: A function that is called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a
         few times per second during unpacking. If `on_message` or `on_progress` raises an exception, the build ends.
@@ -108,7 +108,7 @@ def is_built(shelved: ShelfKernel) -> bool:
 
 
 def _packaged() -> Kernel | None:
-    """Return the kernel in a wheel, or None in a checkout, which has a recipe of its own."""
+    """Return the kernel from a wheel. The result is None in a checkout, which has its own recipe."""
     program = recipe.packaged("linux")
     # In a checkout, the kernel is built from the checkout's sources, because a packaged kernel may be of another
     # version.
@@ -123,8 +123,8 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """Return a kernel that an earlier build made from the same recipe. It is used if this machine lacks the source or
-    the compiler."""
+    """Return a kernel that an earlier build made from the same recipe. This kernel is used if this machine lacks the
+    source or the compiler."""
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
@@ -293,10 +293,11 @@ def _guest_sources() -> Path:
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
-    is used again. A new directory is removed at the end unless `keep` is set.
+    is used again. If the directory is new and `keep` is false, the directory is removed at the end.
 
-    If one object changes, a build in a kept directory takes only seconds. A kept directory takes 0.7 GB
-    (design/kernel-config.md). It is in the cache, because /tmp may be a tmpfs, which uses memory.
+    If one object changes, a new build in a kept directory takes only seconds. A kept directory takes 0.7 GB
+    (design/kernel-config.md). The directory is in the cache and not in /tmp, because /tmp may be a tmpfs, which uses
+    memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
@@ -416,7 +417,8 @@ class _Build:
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
-        """Return the error for a failed build. It contains the first errors of the build and the name of the log."""
+        """Return the error for a failed build. The message contains the first errors of the build and the name of the
+        log."""
         # The cache removes the directory of a failed build, so the log is moved to another place.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
@@ -432,9 +434,10 @@ class _Build:
 
 def first_errors(log: str) -> list[str]:
     """Return at most five lines of a build's log that explain its failure. The lines are errors of the compiler and the
-    linker. If there are none, the lines are errors of make.
+    linker. If the log has no such errors, the lines are errors of make.
 
-    Only the output of the last step is searched. Errors in earlier steps come from objects that the build left out.
+    The function searches only the output of the build's last step. Errors in earlier steps come from objects that the
+    build left out.
     """
     lines = log.splitlines()
     steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]

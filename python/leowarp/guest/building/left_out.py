@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the objects of leowarp that do not compile or link with a custom kernel. Also lists the features that a run
-then lacks.
+"""Lists the objects of leowarp that do not compile or link with a custom kernel. The module also lists the features
+that runs with this kernel lack.
 
 When a tree is built, `guest/build.sh --leave-out` writes one line for each object or option that is left out. A line
 contains the name, a tab, and the reason. The name is an object of leowarp or an option in `kernel.config`.
@@ -24,8 +24,8 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Return a dict from each object that the kernel in `entry` lacks to the reason. `entry` is a directory that
-    build.sh filled."""
+    """Return a dict whose keys are the objects that the kernel in `entry` lacks. The values are the reasons. `entry` is
+    a directory that build.sh filled."""
     # A tab separates the fields, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
@@ -42,8 +42,8 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
-    """Return sentences for the manifest and the report. There is one for each object that the kernel lacks, and one for
-    all options that it lacks."""
+    """Return sentences for the manifest and the report. Each object that the kernel lacks has its own sentence. One
+    further sentence lists all options that the kernel lacks."""
     means = {override.name: override.without for override in overrides.overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
@@ -59,8 +59,8 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the plan's kernel has all of leowarp's objects that the plan needs.
 
-    `kernel_facts` has the form as in `GuestImage`. If it is None, nothing is built yet, and the entry of the plan's
-    kernel on the shelf is checked instead.
+    `kernel_facts` has the same form as in `GuestImage`. If `kernel_facts` is None, nothing is built yet. The function
+    then checks the shelf's entry for the plan's kernel.
     Raises ScenarioError if an object that the plan needs is missing. The message names the object, the reason and the
         key that needs it. Also raises ScenarioError if the plan uses IPv6 or Multipath TCP, and the shelf's kernel does
         not support it.
@@ -95,7 +95,8 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """Return a dict from a scenario key with its value to the name of the object of leowarp that it needs."""
+    """Return a dict. A key is a scenario key with its value. Its entry is the name of the object of leowarp that this
+    value needs."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

@@ -17,7 +17,7 @@ from leowarp.guest.machine.session import output_of
 PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
 """The directory of the built guest and its sources in a wheel."""
 CHECKOUT = Path(__file__).resolve().parents[4]
-"""The top of the repository if this file is in a checkout, otherwise an unrelated directory."""
+"""If this file is in a checkout, this is the top of the repository. Otherwise, it is an unrelated directory."""
 LIST = "overrides.toml"
 # Inputs of the kernel's build besides the source and the compiler, relative to guest/. Further inputs are the C files
 # of leowarp's objects, which `KERNEL_OBJECTS` matches.
@@ -45,7 +45,8 @@ def guest_sources() -> Path | None:
 
 
 def agent_sources() -> Path | None:
-    """Return the checkout whose `crates/` contain the agent, or None if this installation has none."""
+    """Return the checkout whose `crates/` contain the agent's source, or None if leowarp was installed without a
+    checkout."""
     # A checkout's own sources take precedence over a packaged agent, because the sources may have changed.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
@@ -98,8 +99,8 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """Return the content of a file of the recipe, without parts that cannot change the build. In the list of overrides,
-    some fields are only for readers. These fields are left out.
+    """Return the content of a recipe file. Parts that cannot change the build are left out. Some fields in the list of
+    overrides only inform people. These fields are left out.
 
     options: The options of the kernel in addition to the options of kernel.config. If the lines of a C file are only
         for another option (see `_ONLY_WITH`), they do not change the kernel and are left out.

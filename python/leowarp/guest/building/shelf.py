@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shelf: the kernels from which a plan chooses one by name. They are leowarp's own kernels (guest/kernels.toml) and
-the kernels that the user has added."""
+"""The kernels of the shelf. A plan chooses one of them by its name. The shelf contains leowarp's own kernels
+(guest/kernels.toml) and the kernels that the user has added."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class ShelfKernel:
 
     name, what: The name and the description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
-    base: The name of a kernel in kernels.toml. Its overrides and options are used. For a kernel of leowarp, this is the
-        kernel's own name.
+    base: The name of a kernel in kernels.toml. The overrides and options of this kernel are used. For leowarp's own
+        kernels, `base` is the kernel's own name.
     options: The lines of a kernel configuration in addition to guest/kernel.config (example: ``CONFIG_TUN=y``).
     patches: The patches, in the order in which they are applied.
-    purposes: The purposes of the included overrides (guest/overrides.toml). None means all overrides.
+    purposes: The overrides with these purposes are included (guest/overrides.toml). None means all overrides.
     is_own: Whether the user added the kernel.
     """
 
@@ -63,8 +63,8 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """Return a hash of 64 hexadecimal digits. It covers everything that determines the kernel, except the kernel's
-        source."""
+        """Return a hash of 64 hexadecimal digits. The hash covers everything that determines the kernel, except the
+        kernel's source."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
@@ -74,7 +74,8 @@ class ShelfKernel:
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
     def facts(self) -> dict[str, Any]:
-        """Return the data of the kernel for the manifest. Its source and paths of this machine are not included."""
+        """Return the data of the kernel for the manifest. The data contain neither the kernel's source nor any path of
+        this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 
@@ -121,13 +122,13 @@ def add(
 ) -> ShelfKernel:
     """Add a kernel to the user's shelf. Nothing is built yet.
 
-    name: The name of the kernel for `guest.kernel` and --kernel.
+    name: The name by which `guest.kernel` and --kernel select the kernel.
     source: A kernel tree, or a tarball of one.
     patches: The files that are applied with ``patch -p1``, in this order. The shelf keeps copies of the patches.
-    base: The kernel of kernels.toml whose overrides and options the new kernel uses.
+    base: The kernel of kernels.toml that gives the new kernel its overrides and options.
     options: The lines of kernel configuration in addition to the options of `base` (example:
         ``CONFIG_NET_SCH_DUALPI2=y``).
-    Raises ScenarioError if the name is in use or invalid, or a file is missing.
+    Raises ScenarioError if the name is in use or invalid, or if a file is missing.
     """
     attempted = f"putting the kernel {name} on the shelf"
     if not _NAME.fullmatch(name):
@@ -174,10 +175,10 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """Return the path of the patch file: the user's own file, a cached file, or a download. Its content matches the
-    recorded sha256.
+    """Return the path of the patch file: the user's own file, a cached file, or a download. The file's content matches
+    the recorded sha256.
 
-    Raises HostError if the patch cannot be fetched, or its content differs from the recorded sha256.
+    Raises HostError if the patch cannot be fetched, or if its sha256 differs from the recorded one.
     """
     kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
     if not kept.is_file():

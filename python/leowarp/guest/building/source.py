@@ -163,7 +163,8 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
 
 
 def take_tarball(package: Path, directory: Path) -> Path:
-    """Extract the kernel's tarball from a Debian package, an ar archive with a tar inside (deb(5)), without dpkg.
+    """Extract the kernel's tarball from a Debian package, without dpkg. Such a package is an ar archive with a tar
+    inside (deb(5)).
 
     Raises HostError if the package is invalid, or contains no kernel tarball.
     """
@@ -233,8 +234,8 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """Return tar's option for the compression of the tarball, which the first bytes of the file show. tar itself
-    detects the compression only for files that it opens."""
+    """Return tar's option for the compression of the tarball. The option follows from the first bytes of the file. tar
+    itself detects the compression only for files that it opens."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 
@@ -280,7 +281,7 @@ def tree_version(tree: Path) -> str:
 def tree_sha256(tree: Path) -> str:
     """Return a sha256 that changes when the content of a tree changes.
 
-    If the tree is a git repository, the hash is over the commit's tree, the output of `git diff HEAD` and the untracked
+    If the tree is a git repository, the hash covers the commit's tree, the output of `git diff HEAD` and the untracked
     files. If the tree is not a repository, the function reads each file that matters for ARCH=um (`_matters`), which
     takes some seconds.
     """
@@ -320,7 +321,8 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 
 def _installed_version(tarball: Path) -> str:
-    """Return the version of the Debian package that installed the tarball, or the tarball's file name without dpkg."""
+    """Return the version of the Debian package that installed the tarball. Without dpkg, return the tarball's file
+    name."""
     if shutil.which("dpkg-query") is None:
         return tarball.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
@@ -339,8 +341,8 @@ def remembered_sha256(path: Path) -> str:
 
 
 def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
-    """Return the result of each function in `facts` for a large file, from a cache if possible. A value is computed
-    again only if the file's size or modification time changes."""
+    """Return the result of each function in `facts` for a large file. Results come from a cache if possible. A value is
+    computed again only if the file's size or modification time changes."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's consent to code that a plan names. For each piece of code, this module records the file that named it and
-whether the user has accepted it. The file is None if the user named the code.
+"""The user's consent to code that a plan names. For each piece of code, this module records which file named it. It
+also records whether the user has accepted it. The file is None if the user named the code.
 
 A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`guest.cc_modules`) are compiled on the
 host and loaded into the kernel. A kernel and a module can do anything with the user's rights. Programs of flows can
 read all files that the user can read. A user who types the code's path, or passes it in a call, consents to the code. A
-path in a file may have been written by another person. Such code runs if it came with leowarp. Otherwise, the user must
-have typed or accepted its exact content before. The record of accepted content works as in direnv. Each content has a
-file in a directory that only the user may write to.
+path in a file may have been written by another person. Code from such a path runs if it came with leowarp. Otherwise,
+the code runs only if the user has typed or accepted its exact content before. The record of accepted content works as
+in direnv. There is one file per accepted content, in a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""The archive of the files against which modules are compiled. The archive is stored beside a kernel."""
+"""Modules are compiled against the files in this archive. The archive is stored beside a kernel."""
 
 # Files of a git repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
@@ -67,12 +67,12 @@ class Commands:
 
 @dataclass(frozen=True)
 class Code:
-    """The code that would run if a plan runs.
+    """The code that a plan would run.
 
     path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code. None means that the user typed the name or passed it in a call.
-    commands: The commands of a flow of kind program, with all their files. None means other code. For a flow's
-        commands, `path` is the program of the client.
+    commands: If the code belongs to a flow of kind program, the flow's commands with all their files. None means other
+        code. For a flow's commands, `path` is the program of the client.
     """
 
     key: str
@@ -113,14 +113,14 @@ def _commands(flow: Flow) -> Commands:
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
-    """Raise ScenarioError if a plan would run code that the user has neither named nor accepted. If the user named the
-    code in a command or a call, the consent is recorded."""
+    """Check that the user has named or accepted all code that a plan would run. Otherwise, raise ScenarioError. If the
+    user named the code in a command or a call, this counts as consent, which is recorded."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """Check each of `codes` as `demand` checks the code of a plan. A missing file is not an error here, because the
-    function that reads the file reports it."""
+    """Check each of `codes` as `demand` checks the code of a plan. If a file is missing, this function raises no error.
+    The function that reads the file reports it."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()

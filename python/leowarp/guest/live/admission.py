@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits for clients of `leowarp live`: how many may connect, and how long a request may take.
 
-The number of clients is checked before a client is accepted. Clients above the limit are not accepted, and wait in the
-queue of the listening socket.
+The number of clients is checked before a client is accepted. When the limit is reached, further clients are not
+accepted. They wait in the queue of the listening socket.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ MOST_IN_ALL = 400
 sockets, and select(2) cannot handle descriptors of 1024 or more."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
-"""The virtual time within which a client of the proxy must send its destination. Virtual time is never faster than real
-time. It pauses while the machine is busy. Therefore, a client never exceeds this time only because the machine is
-busy."""
+"""The virtual time that a client of the proxy has to send its destination. Virtual time is never faster than real time.
+Virtual time pauses while the machine is busy. A busy machine alone therefore never makes a client exceed this time."""
 LEAST_DESCRIPTORS = 128
-"""The minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
-connections."""
+"""The minimum number of descriptors (`ulimit -n`) for a session. It covers the session's own descriptors, the reserve,
+and a few connections."""
 _SELECT_MOST = 1024  # FD_SETSIZE of select(2)
 RESERVE = 64
 """The number of descriptors that are kept free for the guest's files, for name lookups, and to watch the guest's
@@ -61,7 +60,7 @@ def check_room(doors: int) -> None:
 class Tally:
     """Counts the clients that reached a limit.
 
-    late: The number of clients that were cut off because they had not sent a destination within `REQUEST_NS`.
+    late: The number of clients that were cut off because they sent no destination within `REQUEST_NS`.
     waited: The number of clients that had to wait before they were accepted, because no descriptor was free.
     """
 
@@ -88,14 +87,14 @@ def free_descriptors() -> int:
 
 
 class Late(Exception):
-    """A client has not sent its destination within `REQUEST_NS`."""
+    """A client has sent no destination within `REQUEST_NS`."""
 
 
 class Slot:
     """One of the places that a door has for clients. One client takes it. The client gets the slot just before it is
     accepted, and keeps it until all its sockets and tasks are closed.
 
-    The client's tasks, connections and streams hold the slot. Each of them holds it until it ends.
+    The slot is released when all tasks, connections and streams of the client have ended.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
@@ -130,11 +129,13 @@ class Slot:
 class Admission:
     """Applies the limits of a session. All calls are made in one event loop.
 
-    doors: The number of doors. Each door has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
+    doors: The number of doors. `MOST_IN_ALL` connections are divided equally among the doors. A door has at most
+        `MOST_CONNECTIONS`.
     tally: The counter of clients that reached a limit. This object updates it.
     say: A function that is called with a line of text when a limit is reached for the first time.
     free: A function that returns the number of free descriptors, usually `free_descriptors`.
-    owed: The number of accepted clients that still lack their second socket, the one to the destination.
+    owed: Each accepted client needs a second socket, to the destination. This is the number of clients that do not have
+        it yet.
     """
 
     def __init__(
@@ -147,8 +148,8 @@ class Admission:
         self._now_ns = 0
 
     async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
-        """Yield the clients that connect to a listening socket, one by one. Each client comes with its slot. The
-        iterator never ends."""
+        """Yield the clients that connect to a listening socket, one by one. Each item is a client and the client's
+        slot. The iterator never ends."""
         places = asyncio.Semaphore(self.per_door)
         host, port = door.getsockname()
         is_told = False
@@ -163,7 +164,7 @@ class Admission:
             yield client, slot
 
     async def _accepted(self, door: socket.socket) -> socket.socket:
-        """Return the next client, accepted as soon as enough descriptors are free."""
+        """Accept the next client as soon as enough descriptors are free, and return it."""
         is_late = False
         while True:
             await _knock(door)
@@ -190,7 +191,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Limit how long a client may take to send its request within this context.
+        """Limit the time that a client may take to send its request. The limit applies within this context.
 
         Raises Late if the client takes longer than `REQUEST_NS`.
         """
@@ -213,7 +214,7 @@ class Admission:
             raise Late from error
 
     def look(self, virtual_ns: int) -> None:
-        """End requests that have taken longer than `REQUEST_NS`. The method is called when virtual time has reached
+        """End requests that have taken longer than `REQUEST_NS`. Call this method when virtual time has reached
         `virtual_ns`."""
         self._now_ns = virtual_ns
         late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]

@@ -30,8 +30,9 @@ class LiveConsoles(Consoles):
     """The consoles of a live guest. Console 1 carries connections, and console 2 carries virtual time.
 
     pieces: The directory `in/live/` of the guest.
-    doors: sequence of (socket, Forward or None). The listening sockets, each with the destination of its connections. A
-        socket with None is a SOCKS5 proxy. All sockets are closed when the context ends.
+    doors: sequence of (socket, Forward or None). Each entry is a listening socket and the destination of the
+        connections to this socket. If None is given instead of a destination, the socket is a SOCKS5 proxy. All sockets
+        are closed when the context ends.
     say: A function that is called with a line for each event of a connection, in this class's thread.
     on_time: A function that is called in this class's thread whenever the guest waits for real time.
     tally: The counter of clients that reached a limit.
@@ -93,7 +94,7 @@ class LiveConsoles(Consoles):
             self._relay.close()
 
     def _guarded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Wrap `work` as a callback that ends the session if `work` fails."""
+        """Return a callback that calls `work`. If `work` fails, the callback ends the session."""
 
         def guarded() -> None:
             try:
@@ -133,8 +134,8 @@ class LiveConsoles(Consoles):
         self._loop.remove_writer(self._to_guest)
 
     def _arrive(self) -> None:
-        """Handle a message with which the guest waits at the gate. Only the virtual time at the beginning of the
-        message is read here."""
+        """Handle a message that the guest writes while it waits at the gate. This function reads only the beginning of
+        the message, which is the virtual time."""
         told = os.read(self._gate, _TIME_BYTES)
         self._loop.remove_reader(self._gate)
         if not told:

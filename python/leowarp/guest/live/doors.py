@@ -14,8 +14,8 @@ from leowarp.base.errors import HostError, ScenarioError
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"
 _BUFFER_BYTES = 64 << 10
-"""The buffer in bytes of this machine's TCP, for both sockets of a connection. Without a limit, the buffer could hold
-megabytes of data outside of the guest's TCP."""
+"""The size in bytes of this machine's TCP buffer, for both sockets of a connection. Without a limit, the buffer could
+hold megabytes of data outside of the guest's TCP."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Forward:
 
 
 def forward_of(text: str) -> Forward:
-    """Return the forward that the option `--forward PORT:HOST:PORT` describes. An IPv6 address is in brackets.
+    """Return the `Forward` that the option `--forward PORT:HOST:PORT` describes. An IPv6 address is in brackets.
 
     Raises ScenarioError if the text is not of the form PORT:HOST:PORT.
 
@@ -90,7 +90,7 @@ class NotAllowed(Exception):
 
 class Unanswered(Exception):
     """The destination does not accept the connection. `is_refused` says whether the destination refused the connection.
-    If not, the destination did not answer."""
+    If it did not refuse the connection, it did not answer."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)
@@ -98,7 +98,7 @@ class Unanswered(Exception):
 
 
 def is_this_machine(host: str) -> bool:
-    """Return whether a name or an address is this machine's loopback, without asking a name server.
+    """Return whether a name or an address is this machine's loopback. No name server is asked.
 
     Names of the loopback are `localhost` and names that end in `.localhost` (RFC 6761, section 6.3).
 
@@ -115,7 +115,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """Return the host's name unchanged. If it is a name of the loopback, return `localhost`, which needs no name
+    """Return the host's name unchanged. If the name belongs to the loopback, return `localhost`, which needs no name
     server."""
     return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
 

@@ -16,19 +16,20 @@ FRAME = struct.Struct("<IIq")
 """The fields of a frame: its kind, the number of its connection or stream, and a value."""
 WINDOW_BYTES = 128 << 10
 """The maximum number of bytes in flight between host and guest, for each direction of a stream. At 512 Mbit/s, two
-steps of the clock (2 ms) are enough to send them. With a larger limit, an outside program could write far ahead of the
-guest's TCP."""
+steps of the clock (2 ms) are enough to send them. With a larger limit, a program on the host could write far more than
+the guest's TCP has accepted."""
 
 
 class Told(IntEnum):
     """The kinds of frames that the agent sends."""
 
     CONNECTED = 1
-    """A connection is established at the end that requested it. The value is the virtual ns since its first segment."""
+    """The requesting end has established the connection. The value is the virtual time in ns since the connection's
+    first segment."""
     FAILED = 2
     """The connection could not be established. The value is the errno."""
     ACCEPTED = 3
-    """The accepting end has established the connection."""
+    """A connection is established at the end that accepted it."""
     DATA = 4
     """After this frame, `value` bytes of the stream's data follow."""
     CREDIT = 5

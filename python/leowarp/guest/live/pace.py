@@ -10,17 +10,18 @@ STEP_NS = 1_000_000
 """The step of virtual time in ns. At each multiple of the step, the guest waits for real time."""
 SLACK_NS = 20_000_000
 """Virtual time may lag behind real time. Up to this lag in ns, the guest catches up by running faster. A lag arises,
-for instance, if the guest's process is woken late. A longer lag remains, because packets would arrive sooner than their
-path allows if the guest caught up."""
+for instance, if the guest's process is woken late. A longer lag is not caught up. Otherwise, packets would arrive
+sooner than their path allows."""
 
 
 class Pace:
     """Compares virtual time with real time.
 
     step_ns: The virtual time between two checks.
-    slack_ns: If virtual time lags behind real time by more than this, it does not catch up the excess.
+    slack_ns: Virtual time may lag behind real time by more than this time. The excess is then never caught up.
     clock_ns: A function that returns real time in ns.
-    virtual_ns: The virtual time at which the guest waits, or last waited. None means that the guest has not waited yet.
+    virtual_ns: The virtual time at which the guest waits now, or at which it last waited. None means that the guest has
+        not waited yet.
     lost_ns: The part of the lag of virtual time that will never be caught up.
     """
 
@@ -34,7 +35,7 @@ class Pace:
 
     @property
     def wall_ns(self) -> int:
-        """The real time in ns since the guest first waited. It is 0 if the guest has not waited yet."""
+        """The real time in ns since the guest first waited. The time is 0 if the guest has not waited yet."""
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
@@ -48,20 +49,20 @@ class Pace:
         self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
-        """Return the real time in ns that the guest has to wait before it may continue. 0 means that it may continue at
-        once.
+        """Return how long the guest has to wait in real time before it may continue, in ns. 0 means that there is no
+        wait.
 
-        Normally, the guest may continue only when the end of its next step is in the past. Otherwise, packets could
-        arrive too early. If the host has data for the guest (`has_news`), the guest may continue as soon as real time
-        reaches its waiting point. The guest may then be up to one step ahead of real time.
+        Normally, the guest must wait until the end of its next step is in the past. Otherwise, packets could arrive too
+        early. If the host has data for the guest (`has_news`), the guest may continue as soon as real time reaches its
+        waiting point. The guest may then be up to one step ahead of real time.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Return how many steps after the next one are already in the past, in real time. The guest does not wait at
-        these steps, which saves processor time:
+        """Return the number of steps after the next one that are already in the past, in real time. The guest does not
+        wait at these steps, which saves processor time:
 
         each wait switches processes twice, which takes milliseconds on a busy machine.
         """

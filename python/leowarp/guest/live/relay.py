@@ -2,9 +2,9 @@
 """Relays connections of this machine's programs through the guest. The scenario says which TCP the connections use
 inside the guest.
 
-Host and guest each buffer at most `WINDOW_BYTES` of a stream for the other. While the guest's TCP accepts no bytes, the
-relay reads none from the program on this machine. If this program reads no bytes, the relay requests none from the
-guest. In this way, the guest's TCP limits the rate in both directions.
+The host buffers at most `WINDOW_BYTES` of a stream for the guest. The guest does the same for the host. While the
+guest's TCP accepts no bytes, the relay reads no bytes from the program on this machine. If the program on this machine
+reads no bytes, the relay requests none from the guest. In this way, the guest's TCP limits the rate in both directions.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""If the guest resets the connection during the handshake, the socket to the destination stays open for this real time
-in s."""
+"""The guest may reset a connection during its handshake. The socket to the destination then stays open for this real
+time in s."""
 
 
 class Failed(Exception):
@@ -70,7 +70,7 @@ class Connection:
 class Relay:
     """Manages all connections of one event loop.
 
-    pieces: The guest's directory `in/live/`, in which each `DATA` frame gets a file with its bytes.
+    pieces: The guest's directory `in/live/`. The bytes of each `DATA` frame are written into a file of this directory.
     tell: A function that sends a frame to the guest. The second argument is True if the guest must receive the frame
         before its next step.
     say: A function that is called with a line for each event of a connection.
@@ -174,9 +174,9 @@ class Relay:
     ) -> None:  # fmt: skip
         """Make a connection of the guest for a client, which owns the connection afterwards.
 
-        The relay first connects to the destination. The far end of the guest's path then accepts or refuses the guest's
-        handshake, as the destination did. As on a real path, the client learns the answer after one round trip of the
-        guest's path.
+        The relay first connects to the destination. If the destination accepted, the far end of the guest's path
+        accepts the guest's handshake. If the destination refused, the far end refuses it. As on a real path, the client
+        learns the answer after one round trip of the guest's path.
 
         slot: The client's slot.
         before: A coroutine that is awaited after the connection is established and before the client receives bytes.
@@ -334,7 +334,7 @@ class Relay:
     # ---- used by all parts above
 
     def close(self) -> None:
-        """Close the sockets to destinations of connections that were never established."""
+        """Close the sockets to destinations if their connections were never established."""
         for connection in list(self._connections.values()):
             self._drop(connection)
 
@@ -344,7 +344,7 @@ class Relay:
         self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run `work` as a task. A failure of the task ends the session."""
+        """Run `work` as a task. If the task fails, the session ends."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -361,7 +361,7 @@ def _side(stream: Stream) -> str:
 
 
 def abort(end: socket.socket) -> None:
-    """Close a socket so that its other end sees a reset."""
+    """Close a socket with a reset, which its peer sees."""
     with suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()

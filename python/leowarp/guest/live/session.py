@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 PIECES = "live"
-"""The directory in the guest's `in/` with files of bytes that the guest sends (`crates/agent/src/live/relay.rs`)."""
+"""This directory in the guest's `in/` has files with the bytes that the guest sends
+(`crates/agent/src/live/relay.rs`)."""
 
 
 @dataclass(frozen=True)
 class Live:
     """The hosts between which connections run, and the doors through which programs reach them.
 
-    origin, destination: The stations at which connections of this machine's programs begin, and at which they leave the
-        guest.
-    congestion_control: The congestion control of both ends, by default the kernel's.
+    origin, destination: Connections of this machine's programs begin at the station `origin`, and leave the guest at
+        the station `destination`.
+    congestion_control: The congestion control of both ends. The default is that of the kernel.
     doors: sequence of (socket, Forward or None). Each door has a listening socket and the destination of its
         connections. None means a SOCKS5 proxy.
-    to_network: Whether destinations may be other machines.
+    to_network: Whether a destination may be on another machine.
     tally: The counter of clients that reach a limit during the session.
     """
 
@@ -70,8 +71,8 @@ def run_live(
     run_dir: The directory in which the guest works.
     pace: The object that keeps virtual time at the pace of real time. The function `on_time`, which is called whenever
         the guest waits for real time, may read this object.
-    say: A function that is called with a line for each event of a connection. `say` and `on_time` are called in another
-        thread than the caller's. At the end, `say` also receives the complaints of the guest's kernel.
+    say: A function that gets a line of text for each event of a connection. `say` and `on_time` are called in a thread
+        that is not the caller's. At the end, `say` also receives the complaints of the guest's kernel.
     Raises LeowarpError for the same reasons as `drive`.
     Raises KeyboardInterrupt if the user ends the session.
     """

@@ -44,7 +44,7 @@ class SocksError(Exception):
 def reply_of(number: int) -> Reply:
     """Return the reply for a failed connection, from the errno `number` of TCP in the guest.
 
-    RFC 1928 has no reply for an unanswered handshake. "TTL expired" is the usual choice.
+    RFC 1928 defines no reply for the case that nobody answered the handshake. "TTL expired" is the usual choice.
     """
     return {
         errno.ECONNREFUSED: Reply.REFUSED,
@@ -66,13 +66,13 @@ async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
     Parameters
     ----------
     exactly, write : callable
-        Two functions. The first reads a given number of bytes from the client, and the second sends bytes to the
-        client.
+        Two functions. The function `exactly` reads a given number of bytes from the client, and `write` sends bytes to
+        the client.
 
     Raises
     ------
     SocksError
-        If the client requests anything but CONNECT.
+        If the client's request is not CONNECT.
     """
     version, methods = await exactly(2)
     if version != VERSION:

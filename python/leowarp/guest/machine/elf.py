@@ -61,8 +61,8 @@ def machine_name(machine: int) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of an ELF file. `offset` is its position in the file, and `address` its position in memory after
-    linking."""
+    """A section of an ELF file. `offset` is the section's position in the file, and `address` is the section's position
+    in memory after linking."""
 
     name: str
     kind: int
@@ -129,8 +129,8 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Return a dict from the offset of each pointer that the linker must fill in to the pointer's target. The
-        offset is in the file."""
+        """Return a dict of the pointers that the linker must fill in. It maps a pointer's offset in the file to the
+        pointer's target."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -148,10 +148,10 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Return the address of each of the `names` in the program's symbol table. The dict is empty if the program is
+    """Return the addresses that the program's symbol table has for `names`. The dict is empty if the program is
     stripped.
 
-    path: An ELF-64 program. For another file the result is meaningless, or struct.error is raised.
+    path: An ELF-64 program. If the file is not an ELF-64 program, the result is meaningless, or struct.error is raised.
     names: The names of variables, including static ones.
     Returns: The virtual addresses. The addresses are also valid in the running process, because the program is linked
         at fixed addresses.

@@ -43,7 +43,7 @@ class Check:
 def demand(checks: list[Check], attempted: str) -> None:
     """Raise one HostError that names all failed checks, with the remedy for each.
 
-    attempted: The action that needs the checks, for the message: "booting the guest".
+    attempted: The action that needs the checks, for the error message. An example is "booting the guest".
     Raises HostError if at least one check failed.
     """
     failed = [check for check in checks if not check.ok]
@@ -58,8 +58,9 @@ def demand(checks: list[Check], attempted: str) -> None:
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
     """Return the directory for the guest's memory file, and the check that reports this choice.
 
-    The directories are tried in this order: $TMPDIR, /dev/shm, /tmp, /var/tmp, `others`. The first one is chosen that
-    is writable, allows execution and has `memory_bytes` free. A tmpfs is fastest, but any file system works.
+    The directories are tried in this order: $TMPDIR, /dev/shm, /tmp, /var/tmp, `others`. A directory is suitable if it
+    is writable, allows execution and has `memory_bytes` free. The first suitable directory is chosen. A tmpfs is
+    fastest, but any file system works.
 
     memory_bytes: The size of the guest's memory. The file is sparse, but a guest that touches more than the available
         space dies of a bus error.
@@ -81,8 +82,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """Return the reason why a directory cannot hold the guest's memory file, or None. The check maps a file as User
-    Mode Linux does."""
+    """Return the reason why the guest's memory file cannot be in a directory, or None if it can. The check maps a file
+    as User Mode Linux does."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -131,8 +132,8 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Return the checks of the resource limits (ulimit). If the guest exceeds the limit of file size (SIGXFSZ on the
-    memory file) or of address space (ENOMEM), it ends without a message.
+    """Return the checks of the resource limits (ulimit). The guest ends without a message if it exceeds one of two
+    limits. The limits are on the file size (SIGXFSZ on the memory file) and on the address space (ENOMEM).
 
     memory_bytes: The size of the guest's memory. The memory file has this size, and the address space must be larger
         than `memory_bytes`.
@@ -184,8 +185,8 @@ def program(path: Path, name: str) -> Check:
 
 
 def tool(name: str, package: str, directories: str | None = None) -> Check:
-    """Check whether a command is on the PATH, or in `directories`, a string in PATH's form. The remedy is to install
-    the Debian package `package`."""
+    """Check whether a command is on the PATH. If `directories` is given, search these directories instead.
+    `directories` has the form of PATH. The remedy is to install the Debian package `package`."""
     path = shutil.which(name, path=directories)
     lacking = "not on the PATH" if directories is None else f"not in {directories}"
     return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time limits for processes. Neither the machine's speed nor its load affects these limits.
 
-By real time alone, a process that waits for a processor looks like a hanging process. The kernel's process states show
-the difference. A hanging process sleeps, or uses processor time without end. A process that waits for a processor is
-ready to run.
+Real time alone cannot tell a hanging process from a process that waits for a processor. The kernel's process states
+show the difference. A hanging process sleeps, or uses processor time without end. A process that waits for a processor
+is ready to run.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 AWAKE = frozenset("RDT")
 """The states (proc(5)) of a thread that does not sleep voluntarily. R: it runs or is ready to run. D: it waits for the
-disk. T: a signal has stopped it. State `t`, stopped by its tracer, is not in the set. A process of the guest in state
-`t` waits for the guest's kernel."""
+disk. T: a signal has stopped it. The set does not contain state `t`, in which the tracer has stopped the thread. A
+process of the guest in state `t` waits for the guest's kernel."""
 
 LONGEST_STEP_S = 1.0
-"""The longest sleep between two samples that is trusted, in s. If samples are further apart, the sampling process
-itself may have been stopped, or have waited for a processor."""
+"""A sleep between two samples is trusted only if it is at most this long, in s. If samples are further apart, the
+sampling process itself may have been stopped, or have waited for a processor."""
 
 POLL_S = 0.02
 
@@ -35,8 +35,8 @@ class Look:
     """A sample of one process from /proc/PID/stat: its parent, its processor time, and whether any of its threads is
     awake.
 
-    `has_ended` means that no thread of the process runs any more, even if its parent has not reaped it. `reaped_s` is
-    the processor time of the children that have ended and been reaped by the process.
+    `has_ended` means that all threads of the process have ended. The parent may not have reaped the process yet.
+    `reaped_s` is the processor time of the children that have ended and been reaped by the process.
     """
 
     parent: int
@@ -71,7 +71,7 @@ def _fields(path: str) -> list[str]:
 
 
 def _any_awake(pid: int) -> bool:
-    """Return whether any thread of a process is awake, except the thread that calls this function."""
+    """Return whether a thread of a process is awake. The thread that calls this function is ignored."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
@@ -85,8 +85,8 @@ def everything() -> dict[int, Look]:
 
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
-    """Return the samples in `looks` of the processes `roots` and all their descendants, without processes that have
-    ended."""
+    """Return those samples in `looks` that belong to the processes `roots` or to their descendants. Processes that have
+    ended are left out."""
     # A process that has ended, but is not reaped, still names its parent. Without this filter, such a process would
     # count as a sleeping process.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
@@ -104,13 +104,13 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 
 
 class OwnTime:
-    """Counts the processor time of some processes and their descendants, and the time in which all of them slept.
-    Counting starts at the first sample.
+    """Counts the processor time of some processes and their descendants. Also counts the time in which all these
+    processes slept. Counting starts at the first sample.
 
     cpu_s: The processor seconds that the processes used. For a process that has ended, time after its last sample is
         missing.
-    asleep_s: The seconds between samples in which all the processes slept. The time between two samples is not counted
-        if a process was ready to run, waited for the disk, or was stopped.
+    asleep_s: The total time between samples during which all the processes slept, in s. The time between two samples is
+        not counted if a process was ready to run, waited for the disk, or was stopped.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -126,7 +126,7 @@ class OwnTime:
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Take a new sample, or use the samples in `looks`, and return whether any of the processes still exists.
+        """Take a new sample, or use the samples in `looks`. Return whether at least one of the processes still exists.
 
         looks: The samples by process id, as from `everything`. Children of other processes are ignored.
         """

@@ -3,8 +3,8 @@
 
 Whenever a guest makes a system call, the host switches about twelve times between two processes. A switch on one
 processor takes microseconds. On two processors, each switch wakes an idle processor, which takes ten times as long on a
-virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on
-one processor. The guest cannot observe its processor, so the choice does not change results.
+virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors. On one
+processor, it took 1.5 s. The guest cannot observe its processor, so the choice does not change results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WINDOW_S = 3.0
 
 
 class Processor:
-    """A processor for one guest. If the machine has enough processors, no other guest uses it.
+    """A processor for one guest. No other guest uses this processor, as long as the machine has enough processors.
 
     Each processor has a name in the kernel's abstract socket space. The process that binds the name owns the processor
     until the process ends. `family` is the prefix of the names. Only guests with the same prefix avoid each other's
@@ -41,7 +41,7 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first candidate whose name is free. The result is False if no name is free, and the guest continues
+        """Take the first candidate whose name is free. The result is False if no name is free. The guest then continues
         on its present processor."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,

@@ -12,8 +12,8 @@ of this program."""
 
 
 def main() -> int:
-    """Return 0 if a child that calls PTRACE_TRACEME is stopped by a signal to itself. If the child is not stopped,
-    print the reason on stderr and return 1."""
+    """Return 0 if a signal to itself stops a child that has called PTRACE_TRACEME. If the child is not stopped, print
+    the reason on stderr and return 1."""
     libc = ctypes.CDLL(None, use_errno=True)
     child = os.fork()
     if child == 0:

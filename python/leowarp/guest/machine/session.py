@@ -22,8 +22,8 @@ machine."""
 
 
 def output_of(*command: str) -> str:
-    """Return the standard output of a program. The size of the output and the program's time are limited, because the
-    user may name any program.
+    """Return the standard output of a program. The user may name any program. Its time and the size of its output are
+    therefore limited.
 
     *command: A name on the PATH or a path, and the arguments.
     Raises HostError if the program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its
@@ -102,7 +102,7 @@ def own_session(
     `with` block, the program and all processes that it started are ended.
 
     The processes are also ended if the block ends by an exception (examples: Ctrl-C, a full disk). The program has its
-    own session, which allows to signal all its processes at once.
+    own session, so that all its processes can be signalled at once.
     """
     with subprocess.Popen(
         command,

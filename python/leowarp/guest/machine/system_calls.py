@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the last system calls of a guest's programs, and explains from them why a program stops virtual time.
+"""Reads the last system calls of a guest's programs. From these calls, also explains why a program stops virtual time.
 
 `guest/host/registers.c` records the calls in the kernel's memory, where `leowarp.guest.boot.watch` reads them.
 """
@@ -52,11 +52,11 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Return two texts for a message. The first lists the system calls that programs made while virtual time paused.
-    The second is a remedy.
+    """Return two texts for a message. The first text lists the system calls that programs made while virtual time
+    paused. The second text suggests a remedy.
 
-    then, now: The system calls made before virtual time last advanced, and the system calls made up to now. None means
-        that they could not be read.
+    then, now: The system calls up to the last advance of virtual time, and up to the present. None means that the
+        system calls could not be read.
     """
     if then is None or now is None:
         return "", (

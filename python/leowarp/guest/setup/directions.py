@@ -2,7 +2,7 @@
 """Converts the settings of link directions to the guest's form. This form is `links[].directions` of `setup.json`, and
 `tables.bin` (design/interfaces.md, section 13).
 
-Tables may have millions of rows. Rows are processed as columns and never become Python objects.
+Tables may have millions of rows. The code processes whole columns, and never makes a Python object for a row.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""If `loss` has this value, all packets are lost. Smaller loss values are probabilities in units of 2^-32, which the
-guest compares with a random u32."""
+"""If `loss` has this value, all packets are lost. Smaller loss values are probabilities in units of 2^-32. The guest
+compares them with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
 """A dict from the kind of an event to the kind of table that sets the same quantity for the whole run."""
@@ -37,7 +37,7 @@ class Directions:
 
     capacity_rows, channel_rows: int64 (directions,). The number of rows of each direction's tables.
     rows: structured, dtype `ROW`. The rows of all tables, ordered by direction. For each direction, the rows of the
-        capacity come before those of the channel. Each table is sorted by time.
+        capacity table come before the rows of the channel table. Each table is sorted by time.
     queues: A dict from a direction to its queueing discipline, in the form for `setup.json`. Only directions that have
         their own discipline are included.
     """
@@ -98,14 +98,14 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Return records for `tables.bin` with the times of `rows`. All other fields are 0."""
+    """Return records for `tables.bin` with the times of `rows`. All fields except the time are 0."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
-    """Return the records of capacities: bit/s, and `UNSHAPED` where the timeline has null.
+    """Return the records of capacities in bit/s. A record is `UNSHAPED` if the timeline has null.
 
     Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
     """

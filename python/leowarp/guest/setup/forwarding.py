@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the code by which nodes other than hosts forward packets: leowarp's direct forwarding or the kernel's."""
+"""Selects the code that forwards packets at nodes other than hosts. It is leowarp's direct forwarding, or the kernel's
+forwarding."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 def forwarding(plan: Plan, timeline: pa.Table) -> str:
     """Return the value of `network.forwarding` for the guest: "direct" or "kernel".
 
-    The value is "kernel" if data of TCP or of a program may take a path on which no link has a rate. On a path without
-    rates, a flow's speed depends on when the guest's processes are scheduled. Linux schedules processes between two
-    softirqs, and direct forwarding needs fewer softirqs than the kernel's forwarding. On such a path, direct forwarding
-    would therefore change the flow. The value is also "kernel" if packets are of IPv6, because direct forwarding cannot
-    read the IPv6 header.
+    Consider paths on which no link has a rate. The value is "kernel" if data of TCP or of a program may take such a
+    path. On a path without rates, a flow's speed depends on when the guest's processes are scheduled. Linux schedules
+    processes between two softirqs. Direct forwarding needs fewer softirqs than the kernel's forwarding. On a path
+    without rates, direct forwarding would therefore change the flow. The value is also "kernel" for IPv6 packets,
+    because direct forwarding cannot read the IPv6 header.
     """
     if plan.network.family == "ipv6":
         return "kernel"
@@ -34,7 +35,7 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
 def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) -> bool:
     """Return whether a pair (from, to) of hosts may have a path without any rate limit in the packets' direction.
 
-    A link with netem or another queueing discipline of the kernel counts as a link with a rate.
+    A link with a queueing discipline of the kernel, such as netem, is treated as having a rate limit.
     """
     onward: dict[str, list[str]] = {}
     for a, b in _directions_without_rate(timeline):
@@ -57,7 +58,7 @@ def _pairs(plan: Plan) -> set[tuple[str, str]]:
 
 
 def _directions_without_rate(timeline: pa.Table) -> list[tuple[str, str]]:
-    """Return the directions of leolinks, including wires, that have no rate limit at some time."""
+    """Return the directions of leolinks that are without a rate limit at some time. Wires are included."""
     links = timeline.filter((pc.field("event") == "link") & (pc.field("discipline") == "leolink"))
     ends = {tuple(sorted(pair)) for pair in zip(links["a"].to_pylist(), links["b"].to_pylist(), strict=True)}
     rows = timeline.filter(pc.field("event").isin(["rate", "capacity"])).select(["a", "b", "rate_bps"])

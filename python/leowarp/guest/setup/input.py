@@ -32,8 +32,8 @@ EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), 
 # Kinds of events, numbered as in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
-"""The version of the input's format. The kernel image and the library may come from different installations, so the
-agent rejects other versions."""
+"""The version of the input's format. The agent rejects input of any other version. Such input is possible, because
+kernel image and library may come from different installations."""
 NONE = 0xFFFFFFFF
 """The value for no direction, no path or no change. The value is the largest u32, as in the guest's records
 (design/interfaces.md, section 4)."""
@@ -61,7 +61,8 @@ PROGRAMS_ENVIRONMENT = {
     # number for its hashes at the start.
     "PYTHONHASHSEED": "0",
 }
-"""The environment variables of each program, with the same values on every machine. A flow may set further ones."""
+"""The environment variables of each program, with the same values on every machine. A flow may set additional
+variables."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
@@ -76,8 +77,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     directory: The guest's `in/`, or a subdirectory for one of several inputs.
     by_hand: A function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
         argument of the function is a dict from node name to host number.
-    Raises ScenarioError if the timeline is not sorted, names an unknown node or link, or sets a quantity of a direction
-    both by a table and by events.
+    Raises ScenarioError if the timeline is not sorted, or names an unknown node or link. Also raised if both a table
+    and events set the same quantity of a direction.
     """
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
@@ -100,7 +101,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Return the records of a timeline's events in order of time, except events in `setup.json` or `tables.bin`.
+    """Return a record for each event of a timeline, in order of time. Events that are in `setup.json` or `tables.bin`
+    have no record.
 
     Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4, describes the fields.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
@@ -133,7 +135,7 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
     """Fill in the records of events that bring links up or down. The field `a` is the link's number. The field `value`
-    is 1 if a link that goes down loses its queue."""
+    is 1 if the link goes down and loses its queue."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -167,7 +169,7 @@ def distributions(timeline: pa.Table) -> list[str]:
 
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
-    """Return the tables from which netem samples delays, in the order of their numbers in jitter events.
+    """Return the tables from which netem samples delays. Their order gives the numbers that jitter events use.
 
     Raises ScenarioError if an event names the distribution `table`, but the timeline's metadata has none.
     """
@@ -210,7 +212,8 @@ def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Ne
 
 
 def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in the records of paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
+    """Fill in the records of paths between hosts. a and b are hosts, c is a path or `NONE`, and value is a change or
+    `NONE`."""
     records["kind"][at] = PATH
     records["a"][at] = numbers_of(rows["a"], network.host_numbers)
     records["b"][at] = numbers_of(rows["b"], network.host_numbers)
@@ -338,7 +341,7 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
 
 def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
     """A host node may be a further interface of another host. Return the additional fields of such a node. Both nodes
-    share a namespace. The other host sets the sysctls of this namespace."""
+    share a namespace. The other host's entry contains the sysctls of this namespace."""
     if node not in joined:
         return {}
     own = hosts.get(joined[node])
@@ -471,11 +474,11 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     """Return the periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint.
 
-    Each period surrounds a route change: it begins `observe.packets_before` before the change and ends
-    `observe.packets_after` after it. Periods that overlap or touch are merged.
+    Each period surrounds a route change. It begins `observe.packets_before` before the change and ends
+    `observe.packets_after` after the change. Periods that overlap or touch are merged.
 
-    Returns: list of [int, int]. Periods that exceed the run are cut at its start or end. The list is empty if only
-        late, lost and repeated packets are stored.
+    Returns: list of [int, int]. Periods are cut at the start and at the end of the run. The list is empty if only late,
+        lost and repeated packets are stored.
     """
     if plan.observe.packets == "none":
         return []

@@ -104,7 +104,7 @@ def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
 
 
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Return the numbers of the names in a column, int64 of shape (rows,). For null, it is -1.
+    """Return the numbers of the names in a column, int64 of shape (rows,). A null becomes -1.
 
     Raises ScenarioError if a name has no number.
     """

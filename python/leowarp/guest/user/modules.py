@@ -49,8 +49,8 @@ def module_name(source: Path) -> str:
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
-    """Return the path of the compiled module `NAME.ko`. It is compiled from the C file `source` against `kernel`, or
-    copied from the cache.
+    """Return the path of the compiled module `NAME.ko`. The module is compiled from the C file `source` against
+    `kernel`, or copied from the cache.
 
     source: A C file, which may include the kernel's headers. The file may also include source files of the kernel's
         congestion controls (example: `"net/ipv4/tcp_cubic.c"`).

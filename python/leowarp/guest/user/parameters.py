@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the parameters of kernel modules from their files. Mistakes in a plan are found before a boot.
 
-Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. A
-loadable module has the section in its file. The section of a built-in module is in the kernel image. Each parameter
-points to kernel functions that parse it. These functions show its type (kernel/params.c). The section `.modinfo` is not
-used, because it has no types of built-in modules and no permissions.
+Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
+loadable module, the section is in the module's file. For a built-in module, the section is in the kernel image. Each
+parameter points to kernel functions that parse it. These functions show the parameter's type (kernel/params.c). The
+section `.modinfo` is not used, because it has no permissions, and no types of the parameters of built-in modules.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """Return a description of the accepted values if the kernel would reject `value`. The result is None if the
-        kernel accepts the value or the type is unknown."""
+        """If the kernel would reject `value`, return a description of the values that it accepts. The result is None if
+        the kernel accepts the value, or if the type of the parameter is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -106,10 +106,11 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 
 
 def parameters_in(file: Path) -> Declared:
-    """Read the parameters declared by a module's file (`NAME.ko`) or a kernel's program.
+    """Read the parameters that a module's file (`NAME.ko`) or a kernel's program declares.
 
     Returns: A dict from the name of a module to its parameters, which are keyed by name. For a module's file, the only
-        key is the file's stem. The mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
+        key is the file's stem. The mapping is empty if the file is a kernel program without the structure of a 6.12
+        kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -163,8 +164,8 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Return a dict from the address of an exported symbol to the file offset of the pointer to its name. A kernel
-    exports these symbols to modules.
+    """Return a dict about the symbols that a kernel exports to modules. It maps a symbol's address to the file offset
+    of the pointer to the symbol's name.
 
     The kernel program is stripped and contains only exported symbols.
     """
@@ -180,8 +181,8 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
     declared: The parameters from `modules.declared_parameters`. Parameters that are not in `declared` are not checked
-        here. The guest checks them when it loads the module.
-    Raises ScenarioError that lists all wrong parameters and the parameters that exist.
+        here. The guest checks these parameters when it loads the module.
+    Raises ScenarioError if a parameter is wrong. The error lists all wrong parameters and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:

@@ -2,8 +2,8 @@
 """Checks the user's programs before a boot, and collects their output afterwards.
 
 The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). In the guest's
-`in/`, the host makes a symbolic link to that root. The kernel command line names only this link, so it is the same for
-every root.
+`in/`, the host makes a symbolic link to the mounted directory. The kernel command line names only this link, so the
+command line is the same for every root.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _MOST_LINKS = 40
 # Maximum number of symbolic links that the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""Two limits of the kernel. The first is how deep scripts may interpret scripts (exec_binprm, fs/exec.c). The second is
-how many bytes of a script's first line are read (BINPRM_BUF_SIZE)."""
+"""Two limits of the kernel. The first is the largest number of scripts that interpret each other in a chain
+(exec_binprm, fs/exec.c). The second is the number of bytes that the kernel reads of a script's first line
+(BINPRM_BUF_SIZE)."""
 
 
 def check_programs(plan: Plan) -> None:
@@ -52,7 +53,7 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """The attributes of a flow or a shell that determine in which directories its programs are searched."""
+    """The attributes of a flow or a shell that determine where its programs are found."""
 
     @property
     def rootfs(self) -> str | None:
@@ -77,7 +78,8 @@ def check_program(command: str, surroundings: Surroundings) -> None:
 
 
 def put_roots(plan: Plan, directory: Path) -> None:
-    """Make a symbolic link in the guest's `in/` to the root of each flow's programs."""
+    """For each flow with a program, make a symbolic link in the guest's `in/`. The link points to the root directory of
+    the flow's programs."""
     for number, flow in enumerate(plan.flows):
         if flow.kind == "program":
             (directory / ROOTS).mkdir(exist_ok=True)
@@ -91,7 +93,7 @@ def keep_outputs(out: Path, run_dir: Path) -> None:
 
     out: A directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
         `files/`.
-    run_dir: The run directory. The output becomes its subdirectory `35-programs/`.
+    run_dir: The run directory. The output becomes the subdirectory `35-programs/` of the run directory.
     """
     target = run_dir / PROGRAMS
     if target.exists():
@@ -106,8 +108,8 @@ def root_of(flow: Surroundings) -> Path:
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """Return the file that a command line runs, if it is on this machine. The result is None if there is no file, or if
-    the file is visible only in the guest.
+    """Return the program file of a command line. The result is None if the file does not exist, or if only the guest
+    can see it.
 
     As in the guest, a program is searched for in the directories of PATH, below the flow's root.
     """
@@ -161,8 +163,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
     """Return the reason why a file cannot be run. The result is None if the file can be run, or if only the guest can
-    check it. If the file is the interpreter of a script, `scripts` is the number of scripts whose interpreters lead to
-    this file."""
+    check it. A script may name an interpreter that is itself a script. `scripts` is the number of scripts in the chain
+    that leads to this file."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""If there is no terminal, this file in the guest's `in/` is the standard input of the shell."""
+"""Without a terminal, the shell reads this file in the guest's `in/` as its standard input."""
 STORAGE_BYTES = 64 << 20
 """The maximum size of the files that the shell writes. A flow of kind program has the same limit."""
 
@@ -65,8 +65,8 @@ class Shell:
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """Return the complete environment of the program. On a terminal, it includes the terminal's type and a
-        prompt."""
+        """Return the complete environment of the program. On a terminal, the environment includes the terminal's type
+        and a prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
             "PROMPT_COMMAND": _BASH_CLOCK,

@@ -3,8 +3,8 @@
 
 `slots` computes the times of path changes and the base delays. `capacity`, `delays` and `outages` draw the random
 values of their components independently. `starlink` combines the components, `profile` holds the tables, and `timeline`
-makes events. docs/guides/access-links.md gives the source of each number. design/starlink-profile.md shows how it
-affects the results.
+makes events. docs/guides/access-links.md gives the source of each number. design/starlink-profile.md shows how each
+number affects the results.
 """
 
 from leowarp.media.access.planned import PlannedAccess

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capacity over time. Each slot has a level, which a slow variation and modulation steps change. The capacity is 0
-while packets are held.
+"""The capacity over time. Each slot has a level. A slow variation and modulation steps change this level. The capacity
+is 0 while packets are held.
 
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
 Each of the three components has its own random stream (`access.capacity.<way>`, `access.wander.<way>`,
-`access.modulation.<way>`). It is an assumption how much of the variance of LeoCC's public trace belongs to each
-(docs/guides/access-links.md).
+`access.modulation.<way>`). The variance of LeoCC's public trace is divided among the three components. This division is
+an assumption (docs/guides/access-links.md).
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _CUT = 2.0
 
 
 def median_bps(access: Access, way: str, seed: int) -> int:
-    """Return the median capacity of the run. If there is a schedule, the median is the sampled result of a capacity
-    test at the run's time of day.
+    """Return the median capacity of the run. If there is a schedule, the median is sampled. It is the result of a
+    capacity test at the run's time of day.
 
-    With a schedule, the median is drawn from a log-normal distribution that has different widths below and above its
-    median. Over all hours, half of the tests are above the schedule's median. The worst and the best result of `_TESTS`
-    tests are the distribution's minimum and maximum. A cosine of the time of day shifts the normal deviate. Over a day,
-    the shift and the random part together have variance 1.
+    With a schedule, the run's median is drawn from a log-normal distribution. This distribution has different widths
+    below and above its own median. Over all hours, half of the tests are above the schedule's median. The worst and the
+    best result of `_TESTS` tests are the distribution's minimum and maximum. A cosine of the time of day shifts the
+    normal deviate. Over a day, the shift and the random part together have variance 1.
 
-    Let x be the normal deviate (random part plus shift), and e the value that one of `_TESTS` deviates exceeds:
+    One of `_TESTS` deviates exceeds the value e. With the normal deviate x (random part plus shift), the result is:
 
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's minimum if x < 0, else its maximum
 
     way: {"down", "up"}
-    seed: The ``run.seed``. The stream `access.schedule.<way>` also depends on the instant of `clock`, so that tests at
-        different hours are independent.
+    seed: The ``run.seed``. The stream `access.schedule.<way>` also depends on the instant of `clock`. Runs at different
+        hours of this clock are therefore independent.
     Raises ScenarioError if `clock` is before 1970 and the capacity comes from a schedule.
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
@@ -87,8 +87,8 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
     """Return the median capacity of each slot, bit/s, shape (n,). The medians follow a log-normal distribution around
     the run's median, truncated at two standard deviations.
 
-    Before truncation, the standard deviation of the logarithm is `access.capacity_spread_ratio`. The default is 0.2
-    because the means of slots in LeoCC's trace have a standard deviation of 19 %.
+    Before truncation, the standard deviation of the logarithm is `access.capacity_spread_ratio`. The default is 0.2,
+    because the mean capacities of slots in LeoCC's trace have a standard deviation of 19 %.
     """
     deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
     # With the default, each level is between 67 % and 149 % of the run's median: exp(+-2 x 0.2). Without truncation of
@@ -146,8 +146,8 @@ def capacity_rows(
 
 
 def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return a Gauss-Markov process over time. Its values are the logarithms of a factor. Its correlation is exp(-t /
-    wander_time).
+    """Return a Gauss-Markov process over time. The values of the process are the logarithms of a factor. The
+    correlation of the process is exp(-t / wander_time).
 
     For any step length, a first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation
     at its steps. In LeoCC's trace, about half of the variance within a slot is uncorrelated after 100 ms. Scheduling
@@ -165,7 +165,7 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
 
 
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return a factor that steps between three values: the times of the steps, and the values.
+    """Return the times and the values of a factor that jumps between three values.
 
     The values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`. The time between two steps is exponentially
     distributed with mean `modulation_time_ns`.

@@ -2,10 +2,11 @@
 """The delay and loss over time, as one table per direction: base delay, jitter, waiting for a frame, handovers and
 outages.
 
-Jitter is a function of time with steps of whole frames, not an independent random number per packet. A packet in a FIFO
-waits for the packets ahead of it. With independent jitter, each packet of a busy flow would therefore be delayed by the
-maximum of many jitter values. Even with steps, the delay may fall faster than time passes. Packets sent during the fall
-then arrive together with the last packet before it. design/starlink-profile.md measures this additional delay.
+Jitter is a function of time that changes in steps of whole frames. It is not an independent random number per packet. A
+packet in a FIFO waits for the packets ahead of it. With independent jitter, each packet of a busy flow would therefore
+be delayed by the maximum of many jitter values. Even with steps, the delay may fall faster than time passes. Packets
+that are sent while the delay falls then arrive together. They arrive with the last packet that was sent before the
+fall. design/starlink-profile.md measures this additional delay.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def channel_rows(
     drawn: The outages and spikes that were sampled.
     seed: The ``run.seed``. The jitter uses the stream ``access.jitter.<way>``.
     Returns t_ns, delay_ns: The int64 arrays of shape (m,). The first time is 0, and adjacent rows differ.
-    Returns loss_ratio: A float64 array of shape (m,). The value is 1 during an outage or a burst. Otherwise it is the
-        residual loss, or 0 if bursts are simulated.
+    Returns loss_ratio: A float64 array of shape (m,). The value is 1 during an outage or a burst. At all other times,
+        the value is the residual loss, or 0 if bursts are simulated.
     """
     jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns, slots.begin_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
@@ -69,8 +70,8 @@ def channel_rows(
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the start times of frames. Frame 0 begins with the run.
 
-    A frame of 1/750 s is not a whole number of ns. To keep rounding errors from adding up, each start is computed from
-    the start of the run, and rounded separately. With 750 frames per second, frame 750 begins at exactly 1 s.
+    A frame of 1/750 s is not a whole number of ns. Each start is computed from the start of the run, and rounded
+    separately. Rounding errors therefore do not add up. With 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
@@ -83,8 +84,8 @@ def jitter_rows(
     On the downlink, the number of frames of a step is geometrically distributed. The step's value has an Erlang
     distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, packets wait for a grant. A step lasts 0.5 to
     1.5 times `jitter_up_step_ns`, and its value has the mean `jitter_up_ns`. The length of each step is a whole number
-    of frames. With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor. Both directions
-    use the same factor.
+    of frames. With `jitter_spread_ratio`, each slot has a random factor by which its values are multiplied. Both
+    directions use the same factor.
 
     slots_ns: The times at which the slots begin, int64 array of shape (n,).
     """
@@ -137,8 +138,8 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
     """Return the waiting time until the next frame, as times and values. The waiting time is always half a frame, or it
     follows a sawtooth in steps.
 
-    Returns: The int64 arrays of shape (m,). If `frame_steps` is 0, the waiting time is always half a frame (0.67 ms at
-        750 frames per second).
+    Returns: Two int64 arrays of shape (m,): the times and the values. If `frame_steps` is 0, the waiting time is always
+        half a frame (0.67 ms at 750 frames per second).
     """
     steps = access.frame_steps
     # By default, `frame_steps` is 0. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15
@@ -158,10 +159,11 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
     """Return the times and values of the additional delay of handovers. Each additional delay falls to 0 in equal
     steps, which last about a frame.
 
-    With ``access.handover = "hold"`` there is no additional delay. The times are ascending, because the scenario only
-    accepts handovers that are shorter than a period.
+    With ``access.handover = "hold"`` there is no additional delay. The times are ascending, because a scenario's
+    handovers must be shorter than a period.
 
-    Returns: The int64 arrays. The first row has the value 0. Its time is before the run and before all other rows.
+    Returns: The int64 arrays. The first row has the value 0. The time of this row is before the run and before all
+        other rows.
     """
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outages around reconfigurations. A packet whose transmission begins during an outage is lost, in either
-direction.
+"""The outages around reconfigurations. In either direction, a packet is lost if its transmission begins during an
+outage.
 
 If probes are sent once per second, all are sent at the same phase of the second. If outages began exactly at the
-reconfiguration, pings on the whole second would either hit every outage or none. The middle of an outage has a
-triangular distribution over +-`outage_reach` around the reconfiguration. With an `outage_reach` of 1 s, outages are
-equally probable at every phase of the second.
+reconfiguration, pings on the whole second would hit either all outages or none. The middle of an outage has a
+triangular distribution from `outage_reach` before the reconfiguration to `outage_reach` after it. With an
+`outage_reach` of 1 s, outages are equally probable at every phase of the second.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ def outages_ns(
     one ping per second. A flood ping loses 15 pings in a row on average. This happens 1.5 times per slot
     (docs/guides/access-links.md).
 
-    slots: The slots. Only the time at which the first slot begins is used, because outages do not depend on the
-        satellites.
+    slots: The slots. Only the start of the first slot is used, because outages do not depend on the satellites.
     seed: The ``run.seed``. The stream is `access.outages`.
     Returns: The times on the run's clock, int64 arrays of shape (k,). The first outage may begin before 0, and the last
         may end after the run.
@@ -62,7 +61,7 @@ def outages_ns(
 def bursts_ns(
     access: Access, way: str, loss_ratio: float, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the beginnings and ends of the bursts of residual loss in one direction. The arrays of shape (k,) are
+    """Return the times at which bursts of residual loss begin and end in one direction. The arrays of shape (k,) are
     ascending and disjoint.
 
     Bursts begin at random times (Poisson) and together cover a share `loss_ratio` of the time. Without bursts
@@ -105,7 +104,7 @@ def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple
 
 
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Merge intervals into intervals that do not touch, ascending.
+    """Merge intervals that overlap or touch. Return the resulting intervals in ascending order.
 
     The functions that count beginnings and ends of intervals (`delays.channel_rows`) need intervals that do not touch.
     """

@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Access
 class PlannedAccess(PlannedMedium[Access]):
     """An access link between the hosts dish and server. The routers terminal and gateway are between them.
 
-    The routes are `AccessRoutes`, so routes and timeline use the same slots.
+    The routes are `AccessRoutes`, which contain the slots. Routes and timeline therefore use the same slots.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
@@ -30,6 +30,6 @@ class PlannedAccess(PlannedMedium[Access]):
 
     def likely_rate_bps(self) -> float | None:
         """Return the median downlink capacity. If the capacity follows a schedule, the result is the median of the
-        schedule. The value that this run samples may differ."""
+        schedule. The capacity that this run samples may differ from this result."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

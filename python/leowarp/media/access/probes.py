@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulation of probes over a profile, without a guest. A probe may wait for capacity, is delayed, does not
-overtake the previous probe, and may be lost.
+"""The simulation of probes over a profile, without a guest. Each probe is delayed and cannot overtake the previous
+probe. A probe may wait for capacity, and it may be lost.
 
 A fit compares simulated probes with a recording, because simulation is thousands of times faster than pings in the
 guest. `leowarp validate` uses pings in the guest.
@@ -25,11 +25,11 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the arrival time of each probe, and whether the probe was lost. A lost probe has the time at which it
-    would have arrived.
+    """Return the arrival time of each probe, and whether the probe was lost. For a lost probe, the arrival time is the
+    time at which it would have arrived.
 
-    t_ns: The sending times, ascending, int64 array of shape (n,). A probe never arrives before the previous one, or
-        before a lost previous probe would have arrived.
+    t_ns: The sending times, ascending, int64 array of shape (n,). A probe never arrives before the previous probe. If
+        the previous probe was lost, the time at which it would have arrived counts.
     rng: The random numbers for loss ratios below 1.
     Returns arrives_ns: An int64 array of shape (n,)
     Returns lost: A bool array of shape (n,)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a profile: two tables per direction of the link, and their random values."""
+"""The result of a profile: two tables for each direction of the link, and the tables' random values."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Way:
 
     capacity_t_ns, rate_bps: The times and rates, int64 arrays of shape (n,). A rate is valid from its time until the
         next time. The first time is 0. At rate 0, the link sends nothing.
-    channel_t_ns, delay_ns: The times and delays, int64 arrays of shape (m,). A delay is valid for packets whose
-        transmission begins at its time or later, but before the next time. The first time is 0.
+    channel_t_ns, delay_ns: The times and delays, int64 arrays of shape (m,). A packet has the delay that is valid when
+        its transmission begins. A delay is valid from its time until just before the next time. The first time is 0.
     loss_ratio: The probability of loss, 0 to 1, for the same packets as `delay_ns`, float64 array of shape (m,).
     """
 
@@ -36,11 +36,11 @@ class Drawn:
     """The random values that were drawn for each slot, and the outages.
 
     handover_ns: The length of the handover at the slot's beginning, int64 array of shape (n,).
-    spike_ns: The additional delay at the slot's beginning, int64 array of shape (n,). None means that handovers hold
-        packets instead.
+    spike_ns: The additional delay at the slot's beginning, int64 array of shape (n,). If it is None, handovers have no
+        additional delay but hold packets.
     capacity_bps, capacity_up_bps: The median capacity of the slot in each direction, int64 arrays of shape (n,).
-    outage_begin_ns, outage_end_ns: The outages, ascending and disjoint, int64 arrays of shape (k,). Outages may begin
-        before the run and end after it.
+    outage_begin_ns, outage_end_ns: The outages, ascending and disjoint, int64 arrays of shape (k,). The first outage
+        may begin before the run, and the last one may end after it.
     """
 
     handover_ns: NDArray[np.int64]

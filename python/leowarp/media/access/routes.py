@@ -87,8 +87,8 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 
 
 def _clocks(plan: Plan, access: Access) -> list[str]:
-    """Return a warning if `access.clock` gives another time for the run's start than the constellation's epoch and
-    `run.start` do.
+    """Return a warning if two times for the run's start differ: the time from `access.clock`, and the time from the
+    constellation's epoch and `run.start`.
 
     Without a file of elements, the list is empty. In this case, satellites have no real positions, so any date is
     accepted.
@@ -109,7 +109,7 @@ def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
     """Return the number of route changes, and the minimum, the maximum and the time-weighted mean of the one-way base
     delay.
 
-    duration_ns: The length of the run. The weight of a base delay is the time for which it lasts within the run.
+    duration_ns: The length of the run. Each base delay is weighted by the time for which it is valid within the run.
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """

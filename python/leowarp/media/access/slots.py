@@ -2,10 +2,10 @@
 """The slots of an access link. A slot lasts from one reconfiguration to the next. Either the path of a slot is sampled
 at random, or it follows from geometry.
 
-The rule by which Starlink's scheduler chooses satellites is not published. With geometry, terminal and gateway both see
-the satellite of a slot above the elevation mask during the whole slot. The scheduler `weighted` chooses a satellite at
-random. Its probability is proportional to its elevation above the terminal's mask. The scheduler `highest` chooses the
-highest satellite. Consecutive slots may have the same satellite.
+Starlink does not publish the rule by which its scheduler chooses satellites. If the path follows from geometry,
+terminal and gateway both see the slot's satellite during the whole slot. They see it above the elevation mask. The
+scheduler `weighted` chooses a satellite at random. A satellite's probability is proportional to its elevation above the
+terminal's mask. The scheduler `highest` chooses the highest satellite. Consecutive slots may have the same satellite.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ TERMINAL, GATEWAY, POP = range(3)
 """The stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""The interval at which delays that follow from geometry are updated. The range rate is far below 1 m/ns, so a step of
-the delay is below 5 us."""
+"""Delays that follow from geometry are updated at this interval. The range rate is far below 1 m/ns, so a step of the
+delay is below 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
 """The interval at which ranges are sampled. With linear interpolation between samples, the error is below r'' dt^2 / 8
@@ -41,11 +41,11 @@ class Slots:
 
     begin_ns: The times at which the slots begin, on the run's clock, ascending, int64 array of shape (n,). The first is
         at or before 0.
-    names: For each slot, the name of its satellite, as in paths.
+    names: For each slot, the name of its satellite, as it appears in paths.
     base_t_ns, base_ns: The one-way delay without jitter and waiting, equal in both directions, int64 arrays of shape
         (m,). Each value is valid until the next time, and the first time is at or before 0.
-    length_m: The distance from the terminal over the satellite to the gateway at the slot's beginning, float64 array of
-        shape (n,). None without geometry.
+    length_m: The distance from terminal to satellite plus the distance from satellite to gateway, float64 array of
+        shape (n,). Both distances are for the slot's beginning. None without geometry.
     elevation_deg: The elevation of the satellite above the terminal's horizon at the slot's beginning, float64 array of
         shape (n,). None without geometry.
     """
@@ -61,7 +61,8 @@ class Slots:
         """Return the base delay, ns, at the times `t_ns`, which must not be before the first slot.
 
         t_ns: An int64 array of any shape
-        Returns: An int64 array of the same shape. Each value is from the last row at or before its time.
+        Returns: An int64 array of the same shape. For each time, the value of the last row at or before this time is
+            returned.
         """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
@@ -69,8 +70,8 @@ class Slots:
 def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
     """Return the slots of a plan with an access link.
 
-    ephemeris: The ephemeris of the same plan, if it has a constellation. Its stations are terminal, gateway, point of
-        presence.
+    ephemeris: The ephemeris of the same plan, if it has a constellation. Its stations are the terminal, the gateway and
+        the point of presence.
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
     begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
@@ -88,8 +89,8 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
 
 
 def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
-    """Return the times of the reconfigurations. The first one is the last reconfiguration at or before time 0, and all
-    are before the end of the run."""
+    """Return the times of the reconfigurations. The first returned time is the last reconfiguration at or before time
+    0. All times are before the end of the run."""
     # The slot in which the run begins starts one period before the run's first reconfiguration.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, duration_ns // access.period_ns + 1, dtype=np.int64
@@ -102,9 +103,9 @@ def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
 def first_reconfiguration_ns(access: Access) -> int:
     """Return the time of the first reconfiguration at or after time 0, on the run's clock.
 
-    Returns: A time from 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s), reconfigurations
-        are at seconds 12, 27, 42 and 57 of each minute. J. Pan and others documented these seconds, and the LENS and
-        Lagos traces show them, too.
+    Returns: A time that is at least 0 and less than `access.period_ns`. With the defaults (period 15 s, phase 12 s),
+        reconfigurations are at seconds 12, 27, 42 and 57 of each minute. J. Pan and others documented these seconds,
+        and the LENS and Lagos traces show them, too.
     """
     clock = datetime.fromisoformat(access.clock)
     # The phase is relative to midnight, in seconds of the day. Suppose that the period divides neither a minute nor an
@@ -115,8 +116,9 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Return random base round trips in ns, with the quantiles `base_rtts`. Without quantiles, a slot's round trip is
-    uniformly distributed over all values that differ by at least `base_step_min_ns` from the previous slot's.
+    """Return random base round trips in ns, with the quantiles `base_rtts`. Without quantiles, the distribution of a
+    slot's round trip is uniform. It covers all values that differ by at least `base_step_min_ns` from the previous
+    slot's round trip.
 
     access: The section with `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms, from the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption).
@@ -154,11 +156,12 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
 
 
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
-    """Return the satellite of each slot, and the base delays that follow from its ranges.
+    """Return the satellite of each slot. Also return the base delays, which are computed from the satellite's ranges.
 
         base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
 
-    Raises ScenarioError if a slot has no satellite that both terminal and gateway see at the slot's beginning and end.
+    Raises ScenarioError if the terminal and the gateway have no common satellite in a slot. Both must see it at the
+    slot's beginning and end.
     """
     stations = ephemeris.stations
     pop_m = EcefMetres(stations.positions_ecef_m[POP])
@@ -205,10 +208,10 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     first one is chosen.
 
     visible: The numbers of the satellites among which the scheduler chooses, int array of shape (v,).
-    seen_deg: The elevation of each satellite in `visible`, as the terminal sees it when the slot begins, float64 array
+    seen_deg: For each satellite in `visible`, its elevation as the terminal sees it when the slot begins: float64 array
         of shape (v,).
-    draw: A uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
-        satellite is proportional to its elevation above the mask.
+    draw: A uniform random number from 0 to 1. The scheduler `highest` does not use it. With `weighted`, the probability
+        of a satellite is proportional to its elevation above the mask.
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
@@ -219,8 +222,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
     """Return the error for a slot in which no satellite is visible to both terminal and gateway. `best_deg` of shape
-    (n,) gives one elevation per satellite. It is the lowest that either station sees at the begin or the end of the
-    slot."""
+    (n,) gives one elevation per satellite. It is the smallest of four elevations: those at the two stations, when the
+    slot begins and when it ends."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of an access link. It has the hosts dish and server, the routers terminal and gateway, and one path per
-slot."""
+"""The timeline of an access link. The timeline has the hosts dish and server, the routers terminal and gateway, and one
+path per slot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """Return the profile's tables for the run.
 
     plan: The plan with the seed and the duration.
-    slots: The slots of the plan's routes. They must also be the slots of the timeline.
+    slots: The slots of the plan's routes. The timeline must be made from the same slots.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
@@ -65,7 +65,7 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
     """Add the access link between two nodes, with the queues and tables of a profile.
 
     events: The builder to which the link, its queues and its tables are added.
-    ends: The nodes of the link. The first is the node at the terminal, and the second is the other node.
+    ends: The nodes of the link. The first node is at the terminal, and the second node is at the other end.
     """
     terminal, gateway = ends
     events.link_up(0, terminal, gateway, _link(plan, access))
@@ -80,7 +80,7 @@ def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:
-    """Return the link between terminal and gateway. Its rates, delays and losses are in tables.
+    """Return the link between terminal and gateway. The link's rates, delays and losses are in tables.
 
     The link never goes down, so `on_down` has no effect. During an outage, the loss ratio in the table is 1.
     """
@@ -96,8 +96,8 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Add the queues, except fifo queues with the limit of the downlink. The limit of such a queue is part of the
-    link."""
+    """Add the queues, except fifo queues with the limit of the downlink. For these fifo queues, the limit is part of
+    the link."""
     plain = access.queue_discipline == "fifo"
     limits = (
         # The queues are deep by default, as the study observed and LeoReplayer's authors recommend. On the downlink,

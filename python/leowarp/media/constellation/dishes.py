@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stations of a constellation with an access link (`[stations.access]`): their satellite in each slot.
 
-A dish consists of two nodes of the timeline. The dish's router is next to the host. The station's own node is on the
-router's other side, and has the ground links. The profile's access link connects the router to the station. The link's
-tables contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue.
-The delay of the ground link is the propagation delay to the slot's satellite, plus the fixed delay of the access
-network. At a reconfiguration, the ground link changes. Packets that wait for the radio stay in the access link's queue.
+A dish consists of two nodes of the timeline. The dish's router is next to the host. The second node is the station's
+own node. It is on the router's other side, and has the ground links. The profile's access link connects the router to
+the station. The link's tables contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has
+neither rate nor queue. The delay of the ground link has two parts: the propagation delay to the slot's satellite, and
+the fixed delay of the access network. At a reconfiguration, the ground link changes. Packets that wait for the radio
+stay in the access link's queue.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
 
 _LOOKED_AT_NS = 1_000_000_000
-"""Within a slot, a satellite is compared with an obstruction map at this interval. At 550 km, a satellite moves by at
-most 0.8 deg in this time."""
+"""Within a slot, the position of a satellite is compared with an obstruction map at intervals of this length. At 550
+km, a satellite moves by at most 0.8 deg in this time."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
     """Return the dishes of a plan, in the order of its stations.
 
-    Raises ScenarioError if there is a slot in which no satellite is visible to a dish from begin to end.
+    Raises ScenarioError if a dish has a slot during which no satellite stays visible from begin to end.
     """
     names = [station.name for station in plan.stations]
     return tuple(_dish(plan, ephemeris, names.index(name), access) for name, access in plan.dishes.items())
@@ -63,8 +64,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return which of the satellites `above` the mask no obstruction hides during a whole slot. The result is a bool
-    array of shape (n,)."""
+    """Return which satellites above the mask (`above`) are never hidden by an obstruction during a slot. The result is
+    a bool array of shape (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
     # A satellite may pass behind an obstruction during a slot, so checking both ends is not enough.
@@ -91,8 +92,8 @@ def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> 
 
 
 def _seed(plan: Plan, station: int) -> int:
-    """Return a separate seed for each dish. All dishes use the same stream names, so one seed would give them the same
-    random numbers."""
+    """Return a separate seed for each dish. All dishes use streams of random numbers with equal names. If dishes had
+    the same seed, they would get the same random numbers."""
     return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
 
 

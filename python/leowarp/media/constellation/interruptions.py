@@ -2,10 +2,10 @@
 """Finds links that a path uses before they are available. These are ground links after a handover, and links whose
 lasers are still being pointed.
 
-Each interruption is a time interval of one link, in both directions. With `lost`, a packet whose transmission begins in
-the interval is lost. With `buffered`, the link's capacity is 0 in the interval. Packets then wait in the link's queue,
-up to its limit. With `old` (only for ground links), packets take the old path until both ground links of the new path
-are available.
+Each interruption is a time interval of one link, in both directions. With `lost`, packets are lost if their
+transmission begins in the interval. With `buffered`, the link's capacity is 0 in the interval. Packets then wait in the
+link's queue, up to its limit. With `old` (only for ground links), packets take the old path until both ground links of
+the new path are available.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Interruptions:
 
     routes: The routes of the same plan.
     satellites: The number of satellites. Nodes with this number or a larger one are stations.
-    dishes: The nodes of stations with an access link. Their handovers are part of the access link.
+    dishes: The nodes of stations with an access link. The handovers of these stations are part of the access link.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -79,8 +79,8 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the events that start and end the loss in interruptions. Before this call, the caller must add the events
-        of links, including those of the links' own losses.
+        """Add the events that start and end the loss of packets in interruptions. Before this call, the caller must add
+        the events of links, including those of the links' own losses.
 
         kind_of: A function that takes the larger node number of a link, and returns the kind of the link. After an
             interruption, the loss ratio of this kind applies again.
@@ -106,7 +106,7 @@ class Interruptions:
 
 
 def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
-    """Return the interruptions of each link in order of time, with adjacent ones merged."""
+    """Return the interruptions of each link in order of time. Adjacent interruptions are merged."""
     found: dict[tuple[int, int], list[Interruption]] = {}
     for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
         mine = found.setdefault((one.a, one.b), [])
@@ -119,8 +119,8 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """At each route update, some ground links are new on the paths. Return an interruption for each of these links.
-    Ground links of dishes are left out."""
+    """Return an interruption for each ground link that the paths begin to use at a route update. Ground links of dishes
+    are left out."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:
         return []

@@ -14,7 +14,7 @@ from leowarp.scenario.schema import Constellation
 
 
 class PlannedConstellation(PlannedMedium[Constellation]):
-    """A constellation, over whose satellites the stations communicate."""
+    """A constellation. The stations communicate over its satellites."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         """Return the shortest paths at each route update (`constellation_routes`)."""
@@ -29,7 +29,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:
-        """Return the lowest of the links' rates and of the dishes' downlink capacities."""
+        """Return the lowest of two kinds of rates: the links' rates, and the dishes' downlink capacities."""
         dishes_bps = [
             dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
             for dish in self.plan.dishes.values()
@@ -44,7 +44,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
 
 
 def _given(ephemeris: Ephemeris | None) -> Ephemeris:
-    """Return the ephemeris, or raise if it is None, as in a plan without a constellation."""
+    """Return the ephemeris. Raise an error if it is None, as for a plan without a constellation."""
     if ephemeris is None:
         raise ValueError("a plan with a constellation needs its ephemeris")
     return ephemeris

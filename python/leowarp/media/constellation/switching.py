@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times at which the nodes of a new path get their forwarding entries one after another (``routing.update =
-"staggered"``).
+"""The times at which the nodes of a new path get their forwarding entries (``routing.update = "staggered"``). The nodes
+get their entries one after another.
 
 The nodes of the forward path come first, each after the previous node. The nodes of the return path come afterwards. A
-node whose entry does not change needs the same time. The program that installs routes writes every entry. The emulator
-of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another, forward path first (main.go
-at 34e333e).
+node needs the same time even if its entry does not change. The program that installs routes writes every entry. The
+emulator of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another, forward path first
+(main.go at 34e333e).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from leowarp.scenario.schema import Plan
 
 
 class Switching:
-    """The times at which nodes switch to their new routes, for each route update and pair."""
+    """For each route update and pair, the times at which nodes switch to their new routes."""
 
     def __init__(self, plan: Plan) -> None:
         self._routing, self._seed = plan.routing, plan.run.seed
         self._done_ns = 0
 
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
-        """Return the delay in ns from the route update until each node of a path gets its entry. The last node has no
+        """For each node of a path, return when it gets its entry, in ns after the route update. The last node has no
         value.
 
-        update, pair: The indices of the route update and of the pair. For each update and pair, call this method first
-            for the forward path, then for the return path. On the return path, nodes start to switch after the forward
-            path is complete.
+        update, pair: The indices of the route update and of the pair. For each update and pair, call this method twice:
+            first for the forward path, then for the return path. Nodes of the return path start to switch only after
+            the forward path is complete.
         """
         nodes = len(path) - 1
         # At update 0 there is no delay, because the initial routes exist when the run begins.
@@ -54,12 +54,11 @@ class Switching:
         return [int(value) for value in after_ns]
 
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
-        """Raise an error if a node would get its entry only after the next change.
+        """Raise an error if the next change comes before every node has its entry.
 
         at_ns: The time of the update.
         after_ns: The delays from the method `after_ns`.
-        until_ns: The time of the next update. If links that are no longer used are removed earlier, the time of their
-            removal.
+        until_ns: The time of the next update. If unused links are removed before that, it is the time of their removal.
         Raises ScenarioError if a node would get its entry at or after `until_ns`.
         """
         last_ns = max(after_ns, default=0)

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a constellation: changing links and routes.
 
-These rules say when a link exists. A link is created when a path first uses it. With ``instantiate = "all"``, it is
-created at the first route update at which the key `rule` includes it. Other keys say when a link ends:
+These rules say when a link exists. A link is created when a path first uses it. With ``instantiate = "all"``, a link is
+created when the key `rule` first includes it at a route update. Other keys say when a link ends:
 
 - ``drain``, ``source``: the link stays up until the end of the run, so that packets on the old path still arrive. Nodes
   that are not on the new path keep their entries for the old path. The link's delay follows the satellites while a path
-  uses the link, and for one route interval after that. After that interval, the link contains no packets. Its delay is
-  constant until a path uses it again.
+  uses the link, and for one route interval after that. After this route interval, the link contains no packets. Its
+  delay is constant until a path uses it again.
 - ``drop``: the link goes down at the first route update after which no path uses it. Packets on the link are lost.
-- ``neighbours = "arp"``: a link goes down 5 s after a path last used it. If a path uses the link later, it counts as
-  new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
-  link.
+- ``neighbours = "arp"``: a link goes down 5 s after a path last used it. If a path uses the link later, the link counts
+  as new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it
+  removes a link.
 - ``leaving_links = "strict"``: a link goes down at the first delay update that finds it out of range.
-- ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
-  their delays before the first node switches. Until the last node has switched, packets may reach a node without an
+- ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). Before the first node
+  switches, every link is up and its delay is set. Until the last node has switched, packets may reach a node without an
   entry, or may loop.
 - ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. With drop, an
-  unused link goes down at the first route update at which it is out of range. With drain and source, it goes down at
-  the second one.
+  unused link goes down at the first route update at which it is out of range. With drain and source, the link goes down
+  at the second such update.
 
 The delay of a link is set when a path begins to use the link, and at each delay update: at 0,
 ``routing.link_interval``, and so on. A link whose delay has not changed gets no event. The rule `range` with
@@ -49,7 +49,7 @@ from leowarp.timeline.forwarding import Forwarding
 from leowarp.timeline.metadata import TimelineMetadata
 
 TEARDOWN_AFTER_NS = 5_000_000_000
-"""The time after which the study's emulator removes a link that no path uses (satellite_tcp_emulator, main.go:
+"""The study's emulator removes a link if no path has used it for this time (satellite_tcp_emulator, main.go:
 ``time.Sleep(5 * time.Second)``)."""
 
 Codes = NDArray[np.int64]
@@ -108,9 +108,9 @@ class _Builder:
     def build(self) -> pa.Table:
         """Return the timeline with all events.
 
-        Each route update is processed in this order: due removals of links, new links, delays, routes, links that go
-        down. Each step needs the link states and delays that result from the earlier steps. `Events` later sorts events
-        of the same instant.
+        Each route update is processed in this order: remove links that are due, create new links, set delays, set
+        routes, take links down. Each step needs the link states and delays that result from the earlier steps. `Events`
+        later sorts events of the same instant.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()
@@ -141,7 +141,7 @@ class _Builder:
         return self._events.table(TimelineMetadata(warnings=[]))
 
     def _build_nodes(self) -> None:
-        """Add the nodes at time 0, the wires of hosts, and entries that never change. Also add the `path` events.
+        """Add the nodes at time 0, the hosts' wires, and the entries that never change. Also add the `path` events.
 
         Each node is a network namespace in the guest. Without ``instantiate = "all"``, only satellites that are on a
         path are therefore added.
@@ -187,8 +187,8 @@ class _Builder:
             self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
-        """Return the links that must be up from route update k on. They are the links on paths and, with ``instantiate
-        = "all"``, all links of the rule."""
+        """Return the links that must be up from route update k on. With ``instantiate = "all"``, they are the links on
+        paths and all links of the rule. Otherwise, they are the links on paths."""
         links = links_of(self._routes.paths[k])
         if self._routes.isl is not None:
             links = np.concatenate([links, self._routes.isl[k]])
@@ -258,7 +258,7 @@ class _Builder:
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Return the kind of a link, given its larger node number. In a ground link, the station has the larger node
+        """Return the kind of a link whose larger node number is `b`. In a ground link, the station has the larger node
         number."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
@@ -317,7 +317,7 @@ class _Delays:
         return dict(zip(self._codes.tolist(), self._longest_ns.tolist(), strict=True))
 
     def _make_known(self, codes: Codes) -> None:
-        """Insert links that are not in the list yet, without a delay. The codes stay sorted for `searchsorted`."""
+        """Add new links to the list. Their delays are not set yet. The codes stay sorted for `searchsorted`."""
         new = np.setdiff1d(codes, self._codes)
         if len(new):
             at = np.searchsorted(self._codes, new)

@@ -57,8 +57,8 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Compute the received power, the codewords and their outcome on the last hop over the whole run. The result
-    depends only on the plan.
+    """Compute the received power, the codewords and the codewords' outcomes. All are for the last hop over the whole
+    run. The result depends only on the plan.
 
     A run directory contains neither power nor codewords, so `view.series.fading_of_run` recomputes them.
     """
@@ -106,8 +106,8 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """Return the fading link between satellite and terminal, which replaces a ground link. Its nominal delay is the
-    delay of a packet without a retransmission.
+    """Return the fading link between satellite and terminal, which replaces a ground link. The fading link's nominal
+    delay is the delay of a packet without a retransmission.
 
     From the terminal to the satellite, the delay is `return_delay_ns`. From the satellite to the terminal, the delay is
     `first_delay_ns` plus the time of retransmissions.

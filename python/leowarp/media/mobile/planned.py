@@ -33,8 +33,8 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Return the rate without retransmissions. If retransmissions take capacity, the result is an upper limit of
-        the rate."""
+        """Return the rate without retransmissions. Retransmissions may take capacity. The result is then an upper limit
+        of the rate."""
         return self.section.rate_bps
 
     def check(self) -> None:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a mobile channel: hosts mobile and server, and the routers terminal, satellite and gateway.
+"""The timeline of a mobile channel. Its hosts are mobile and server, and its routers are terminal, satellite and
+gateway.
 
 The link from satellite to terminal fades. The terminal is a router between the fading link and the host. A host's
-capture records a packet when the host's own link begins to send it. If the fading link were the host's own, a capture
-would not contain the time in the link's queue.
+capture records a packet when the host's own link begins to send it. If the host itself had the fading link, a capture
+would not contain the time in this link's queue.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
     """Return the timeline of a plan's ``[mobile]``, with the columns of `timeline.schema`.
 
-    Metadata: `warnings` and `harq`. `harq` is the outcome of all codewords of the run, whether or not they carried a
+    Metadata: `warnings` and `harq`. `harq` is the outcome of all codewords of the run, even of codewords that carried
+        no
     packet: `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`,
     `symbols_ratio`.
 
@@ -87,7 +89,7 @@ def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int)
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
     """Add paths and delays over the run. While a pair has no path, the routers next to its two hosts have no next hop.
 
-    The delay is the first pair's path delay at each route update and each delay update.
+    At each route update and each delay update, the delay becomes the path delay of the first pair.
     """
     ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))
     for i, pair in enumerate(routes.pairs):

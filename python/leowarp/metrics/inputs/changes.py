@@ -2,8 +2,8 @@
 """The path delay over time, and the table of route changes. In the table of route changes, each row has the old and the
 new path, their queues, and the effects on flows.
 
-The delays are those that the links have at the time (the timeline's `delay` events and `channel` rows). If links are
-updated more often than routes, they differ from the delays of the route computation.
+A delay is computed from the links' delays at the same time (the timeline's `delay` events and `channel` rows). Links
+may be updated more often than routes. The delays then differ from the delays of the route computation.
 
 The route changes and their numbers come from the routes (`leowarp.routes.path_numbers`).
 """
@@ -25,9 +25,9 @@ from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
-"""If a retransmission, loss or DSACK lies in the window after a change, it is attributed to the change. This is the
-default length of the window. If the next change comes earlier, the window ends there. The default is well above the
-longest transient that `frederiksen2024` reports (a few seconds)."""
+"""If a retransmission, loss or DSACK lies in the window after a change, it is attributed to the change. The window
+after a change has this length by default. If the next route change comes before the window's end, the window ends at
+that change. The default is well above the longest transient that `frederiksen2024` reports (a few seconds)."""
 
 ARROW = " > "
 """The separator between the nodes of a path in text. A space alone would not separate names, because a name may contain
@@ -116,10 +116,10 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
 
 
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Return the instants at which a pair's path changed in either direction: int64 array of shape (n,), ns, sorted,
-    without duplicates.
+    """Return the instants at which a pair's path changed in either direction. The result is a sorted int64 array of
+    shape (n,) without duplicates, in ns.
 
-    Probes and ACKs are also affected by changes in the return direction.
+    Changes in the return direction are included, because they affect probes and ACKs.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -145,10 +145,10 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Return the route changes from one station to another in chronological order. They have the same numbers as in the
-    routes table.
+    """Return the route changes from one station to another in chronological order. The changes have the same numbers as
+    in the routes table.
 
-    The first path of the run is not a change. It is also a change if the path is lost, and if there is a path again
+    The first path of the run is not a change. It is also a change if the stations lose their path, or have a path again
     after a gap.
 
     Returns: A shared list, which must not be modified.
@@ -175,7 +175,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
     """Return the time at which the last node got its new route to one of the pair's hosts. `t_ns` is the time of this
-    route update, and `until_ns` is that of the next one. The result is `t_ns` if the update changed no node's route.
+    route update, and `until_ns` is the time of the next route update. The result is `t_ns` if no node got a new route.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -192,14 +192,15 @@ def route_changes(
 ) -> pd.DataFrame:  # fmt: skip
     """Return one row per route change that affects data of a flow, with the columns of `CHANGE_COLUMNS`.
 
-    After each change, the packets of all flows between the two stations are counted in time windows. It does not matter
-    what delayed or lost them. `metrics/route_changes/causes.py` attributes each packet to a cause.
+    After each change, the packets of all flows between the two stations of the change are counted in time windows. Late
+    and lost packets are counted whatever the cause is. `metrics/route_changes/causes.py` attributes each packet to a
+    cause.
 
     tables: The run's tables. A column is null if the tables that it needs (packets, drops, sockets or queues) are
         missing.
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     attribution_ns: Packets, retransmissions and losses are attributed to a change if they occur at most this time after
-        it. If another change follows earlier, this time ends at that change.
+        it. If the next change follows earlier, the attribution to this change ends at the next change.
     links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
@@ -240,9 +241,9 @@ def _base_delay_ns(
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
     """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
-    start, end). A link without a channel counts with its delay at this instant. A link with a channel counts with its
-    minimum delay from start to end, because its delay varies within a slot. For a link in `stay`, the dict gives
-    another start and end."""
+    start, end). For a link without a channel, the delay at this instant is used. With a channel, a link's delay varies
+    within a slot, so its minimum from start to end is used. For a link in `stay`, this dict gives the start and end
+    instead."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -257,8 +258,8 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the columns of a row that compare two paths. A column that needs both paths is None if one path does not
-    exist."""
+    """Return the columns of a row that compare two paths. Some columns need both paths. They are None if one of the
+    paths does not exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),
@@ -290,8 +291,8 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Return the queues at the time of the change. Only links count that are on the old path or on the new path, but
-    not on both.
+    """Return the queues at the time of the change. They belong to links on the old path or on the new path, but not on
+    both.
 
     With the in-flight rule `drain`, packets on the new path may overtake packets that wait in queues of the old links.
     A packet can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
@@ -315,8 +316,8 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Return the number of queued packets of a direction, and the time in ns to send them. Both are from the last
-    sample before `t_ns`."""
+    """Return the number of queued packets of a direction, and the time in ns to send them. The last sample before
+    `t_ns` gives both values."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
@@ -355,10 +356,10 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the counts from one instant (inclusive) to another (exclusive). None means that the run did not record
-        what is counted.
+        """Return the counts from one instant (inclusive) to another (exclusive). If the run did not record a quantity,
+        its count is None.
 
-        A late packet counts at its arrival, a retransmission when it is sent, and a lost packet when it is dropped.
+        A late packet is counted when it arrives, a retransmission when sent, and a lost packet when dropped.
         """
         row: dict[str, Any] = dict.fromkeys(
             ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
@@ -383,8 +384,8 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Return the increase of a cumulative column of `sockets` between two instants. The value at an instant is the last
-    sample at or before it."""
+    """Return by how much a cumulative column of `sockets` grows between two instants. The value at an instant is the
+    value of the last sample at or before this instant."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A counter is therefore 0 before the socket's first sample, and in
     # samples in which it is missing.

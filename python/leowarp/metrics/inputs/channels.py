@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables in a timeline that give the capacity, delay and loss of each link direction over time. They are computed
-for the whole run, before the run starts.
+"""The tables in a timeline that give the capacity, delay and loss of each link direction over time. These tables are
+computed before the run starts, for the whole run.
 
 Measured paths, access links and mobile channels have these tables (design/interfaces.md, section 13).
 """
@@ -18,14 +18,15 @@ Pair = tuple[str, str]
 """Two names in a fixed order. For stations, it is (source, destination). For nodes of a directed link, it is (sender,
 receiver)."""
 Steps = tuple[np.ndarray, np.ndarray]
-"""A step function: instants (int64, ns, sorted), and the value that holds from each instant on (float64)."""
+"""A step function has two arrays: the instants (int64, ns, sorted), and the values that are valid from each instant on
+(float64)."""
 
 
 @dataclass(frozen=True)
 class Channels:
     """The tables from the events `capacity` and `channel`. The key (a, b) means the direction from node a to node b.
 
-    capacity_bps: The rate. nan means no rate limit, 0 means that nothing is sent.
+    capacity_bps: The rate. A rate of nan means no limit, and a rate of 0 means that nothing is sent.
     delay_ns, loss_ratio: The values for packets whose transmission begins at or after each instant.
     """
 
@@ -58,7 +59,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
     """Return a dict from direction (a, b) to the step function of `column` over time.
 
-    The rows stay in Arrow until they are numeric arrays, because a profile of an hour has millions of rows.
+    The rows stay in Arrow until they become numeric arrays, because a profile of an hour has millions of rows.
     """
     steps = {}
     for a in pc.unique(rows["a"]).to_pylist():

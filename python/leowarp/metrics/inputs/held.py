@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limit the memory for large tables of several runs. If the limit is exceeded, the oldest tables are released, and read
-again when they are needed.
+"""Limit the memory for large tables of several runs. Above the limit, the oldest tables are removed from memory. They
+are read again when they are needed.
 
 Without this limit, a page with two runs of 5.9 million packets each would take twice the memory of a page with one.
 """
@@ -14,17 +14,17 @@ FEW_ROWS = 1 << 16
 """The number of rows below which a table always stays in memory."""
 
 MOST_ROWS = 1 << 22
-"""The large tables in memory may have this number of rows, over all runs (about 300 MB). The large tables of a single
-run may exceed the limit."""
+"""In memory, the large tables of all runs together may have this number of rows (about 300 MB). The large tables of a
+single run may have more rows than this."""
 
 _held: list[tuple[weakref.ref[Any], str, int]] = []
 
 
 def make_room(tables: Any, name: str, rows: int) -> None:
-    """Release large tables of other runs before a large table is read, oldest first.
+    """Before a large table is read, release large tables of other runs, the oldest first.
 
     tables: The run's tables. The object must have a method `release(name)`.
-    name, rows: The name of the table that is about to be read, and its number of rows.
+    name, rows: The name and the number of rows of the table that will be read next.
     """
     if rows < FEW_ROWS:
         return

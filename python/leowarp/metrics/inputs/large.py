@@ -2,8 +2,9 @@
 """The storage of large tables in little memory. Each column is read when it is first needed, and stored in as few bytes
 as possible.
 
-A run of 2,000 flows has 2 million samples of sockets with 43 columns. As a data frame, they take 690 MB, because an
-integer that may be missing becomes a float64. Most columns are never read, and most numbers fit into two bytes.
+A run of 2,000 flows has 2 million samples of sockets with 43 columns. As a data frame, these samples take 690 MB,
+because an integer that may be missing becomes a float64. Most columns are never read, and most numbers fit into two
+bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class _Column:
         return _Column(values, missing, kind)
 
     def at(self, place: Place) -> Any:
-        """Return the values of the rows at `place`, with the type that a data frame has."""
+        """Return the values of the rows at `place`. They have the same type as in a data frame."""
         values = self.values[place]
         if self.kind is None:
             return values
@@ -74,7 +75,7 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 
 
 class LargeTable:
-    """The rows of a large table, with the interface of a data frame that metrics and figures use.
+    """The rows of a large table. The class has the part of a data frame's interface that metrics and figures use.
 
     The values, types and indexes are the same as in the data frame of `trace.frames.data_frame`. For other attributes,
     the data frame with all columns is built and used.
@@ -98,7 +99,7 @@ class LargeTable:
 
     @property
     def iloc(self) -> _ByNumber:
-        """The rows by their numbers in this table, as in `iloc[10:20]` and `iloc[array]`."""
+        """The rows, selected by their numbers in this table, as in `iloc[10:20]` and `iloc[array]`."""
         return _ByNumber(self._columns, self._place)
 
     @property
@@ -151,7 +152,7 @@ class _ByNumber:
     place: Place
 
     def __getitem__(self, numbers: Any) -> Any:
-        """Return a table of the rows with the given numbers. A single integer gives the row as a series."""
+        """Return a table of the rows with the given numbers. A single integer gives one row, as a series."""
         mine = self.place
         if isinstance(numbers, int | np.integer):
             whole = range(mine.start, mine.stop) if isinstance(mine, slice) else mine

@@ -62,7 +62,7 @@ class LinkValues:
         return self._rate.get((a, b), _NOTHING)[0]
 
     def is_shaped(self, a: str, b: str) -> bool:
-        """Return whether the direction has a rate at any time."""
+        """Return whether the direction has a rate limit during at least a part of the run."""
         return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
 
     def has_channel(self, a: str, b: str) -> bool:
@@ -74,7 +74,7 @@ class LinkValues:
         return (a, b) in self._channels.capacity_bps
 
     def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
-        """Return the smallest delay in force from one instant (inclusive) to another (exclusive), in ns."""
+        """Return the smallest delay from `from_ns` (inclusive) to `until_ns` (exclusive), in ns."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         low, high = np.searchsorted(t_ns, [from_ns, until_ns], side="left")
         inside = value[low:high]
@@ -102,7 +102,7 @@ class LinkValues:
         """Return the propagation delay of a whole path at one instant, in whole ns. The path lists the node names,
         source first.
 
-        The delays of all links are taken at the same instant, although a packet reaches later links later.
+        The delays of all links are taken at the same instant. A real packet reaches the links one after another.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 
@@ -117,7 +117,8 @@ def hops(path: Sequence[str]) -> list[Pair]:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """Return a dict from a direction (a, b) to the step function of a column. The steps are the events of one kind."""
+    """Return a dict from a direction (a, b) to the step function of a column. Each event of the kind `event` is a
+    step."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)

@@ -13,8 +13,8 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
     """Return the mean rate of a cumulative byte counter in each bin.
 
     The counter is assumed to grow evenly between two samples. The rate of a bin is exact if there are samples at both
-    of its edges. All other rates are interpolated. Rate times length, summed over all bins, equals the growth of the
-    counter from the first edge to the last.
+    of its edges. All other rates are interpolated. The rates times their bins' lengths add up to the counter's growth
+    from the first edge to the last.
 
     t_ns: int64 array of shape (n,), strictly increasing. The sample instants.
     counter_bytes: array of shape (n,). The counter's values at `t_ns`.
@@ -40,7 +40,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
     """Return the values of a step function at some instants. A value is valid from its instant until the next instant.
     Before the first instant, the result is `before`.
 
-    t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
+    t_ns: array of shape (n,), ascending. If several values have the same instant, the last of them is used.
     values: array of shape (n,)
     at_ns: array of any shape, or int
     Returns: float64 array of the shape of `at_ns`
@@ -87,11 +87,12 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 
 
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, and for each value the share of the weight of all values up to it.
+    """Return the distinct values. For each value, also return the share of the total weight that all values up to it
+    have.
 
     values: array of shape (n,). nan values are ignored.
-    weights: array of shape (n,). An example is the time for which each sample held (`holding_ns`). The default is equal
-        weights.
+    weights: array of shape (n,). An example is the time for which each sample is valid (`holding_ns`). The default is
+        equal weights.
     Returns x: float64 array of shape (k,), increasing
     Returns share_ratio: float64 array of shape (k,), increasing to 1
     """

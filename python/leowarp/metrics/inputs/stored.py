@@ -63,7 +63,7 @@ def tables_of(
     trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
     where: str | Path = "the trace",
 ) -> Tables:  # fmt: skip
-    """Return tables that are in memory, in the form that metrics read.
+    """Convert tables in memory to the form that metrics read.
 
     trace: The trace tables by name, from `leowarp.trace.read_output`. A missing table counts as not recorded.
     routes, timeline: The tables as in `10-routes.parquet` and `20-timeline.parquet`.
@@ -88,7 +88,7 @@ class _Read(Protocol):
 
 
 class _Stored(Tables):
-    """The tables of a run, each of which is read when it is first needed."""
+    """The tables of a run. Each table is read when it is first needed."""
 
     _read: _Read
     _where: str | Path
@@ -182,7 +182,8 @@ class _Stored(Tables):
                 self.release(name)
 
     def release(self, name: str) -> None:
-        """Drop a table and the rows selected from it from memory. The table is read again when it is next needed."""
+        """Remove a table, and the rows selected from it, from memory. The table is read again when it is next
+        needed."""
         vars(self).pop(name, None)
         self._rows.pop(name, None)
         self._selected.pop(name, None)

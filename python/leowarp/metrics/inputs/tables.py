@@ -3,7 +3,7 @@
 
 Metrics depend only on the columns of `leowarp.trace.TABLES`, whichever program recorded the trace. A table that the
 trace lacks is an empty frame with the columns of `TABLES`. If drops were not recorded, `Tables.has` is false for the
-table `drops`. If they were recorded but none occurred, it is true.
+table `drops`. If drops were recorded but no drop occurred, `Tables.has` is true.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics need. If the run is older, its tables may lack all other columns."""
+"""The columns of trace tables that metrics need. In an older run, the tables may lack any column that is not listed
+here."""
 
 MANY_ROWS = 1 << 18
 """The maximum number of rows of a table that is read as a whole. A larger table is a `LargeTable`, which is read column
@@ -83,16 +84,15 @@ class Tables:
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: The tables
         `30-trace/*.parquet`. `leowarp.trace.TABLES` has their columns and units.
-    routes, timeline: The tables `10-routes.parquet` and `20-timeline.parquet`, each only up to the end of the run. The
-        tables of directions are not in `timeline`, but in `channels`.
-    channels: The capacity, delay and loss tables that the timeline has for link directions, for the whole planned
-        duration.
+    routes, timeline: The tables `10-routes.parquet` and `20-timeline.parquet`. Rows after the end of the run are left
+        out. The tables of directions are not in `timeline`, but in `channels`.
+    channels: The timeline's capacity, delay and loss tables for link directions. They cover the whole planned duration.
     directions: tuple of (a, b, kind). The entry at index n describes direction n. Packets go from node `a` to node `b`
         over a link of this kind.
     hosts: The host name for each host number in `counters`.
     missing: frozenset of str. The tables that the run does not have.
-    virtual_ns: The end of the run on its own clock, as the guest reports it. None means a run of an older leowarp,
-        which always lasted as long as planned.
+    virtual_ns: The end of the run on its own clock, as the guest reports it. None means that the run is from an older
+        leowarp. Such a run always lasted as long as planned.
     programs, connections: How each program ended, and the flows of the programs' connections. Flows of connections are
         numbered after the planned flows, as in `end.json` (design/interfaces.md, section 19). Both are empty for a run
         without programs.
@@ -156,14 +156,15 @@ class Tables:
 
     @property
     def knows_drops(self) -> bool:
-        """Return whether the table `drops` contains every loss. The result is False if the hosts did not capture
-        packets, because some links (netem) do not report their drops."""
+        """Return whether the table `drops` contains every loss. Some links (netem) do not report their drops, so the
+        result is False if the hosts did not capture packets."""
         # netem does not report drops. If netem drops a packet, `drops` contains this packet only because the receiving
         # host's capture lacks it.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Return the number of the direction from node `a` to node `b`. None means that this link never existed."""
+        """Return the number of the direction from node `a` to node `b`. The result is None if this link never
+        existed."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
@@ -172,15 +173,15 @@ class Tables:
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """Return the number of a station's host in `counters`. None means that the trace has neither the node's name
-        nor the station's."""
+        """Return the number of a station's host in `counters`. None means that the trace contains neither the name of
+        the station's node nor the name of the station."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
     @cached_property
     def reorders(self) -> bool:
-        """Return whether packets may overtake each other on a single link. Some link then has jitter or does not keep
-        the order."""
+        """Return whether packets may overtake each other on a single link. Overtaking is possible if some link has
+        jitter or does not keep the order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
@@ -191,9 +192,9 @@ class Tables:
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Return the directed links of a path between two stations, from the source on.
 
-        The access links at both ends are included, although the path does not name the routers behind the stations. On
-        an access link, the directed links come from the routing tables. The satellite that the path names is not a node
-        of the network.
+        The result includes the access links at both ends, although the path does not name the routers behind the
+        stations. The routing tables determine which directed links belong to an access link. The satellite that the
+        path names is not a node of the network.
         """
         if path is None:
             return []
@@ -213,8 +214,8 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """A dict from (node, destination host) to the next node, at the end of the timeline. The mapping is empty
-        without routing tables."""
+        """A dict from (node, destination host) to the next node. It is valid at the end of the timeline. If the
+        timeline has no routing tables, the dict is empty."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -228,7 +229,7 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray | slice]]:
-        """For each table with a column `flow`, the row indexes of each flow, in the order of the table."""
+        """For each table with a column `flow`, a dict from flow to row indexes, in the order of the table."""
         return {}
 
     @cached_property
@@ -277,7 +278,7 @@ class Tables:
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """For each host, the instants in ns at which nodes got new routes to it, in ascending order. The key is the
+        """For each host, the times in ns at which nodes got new routes to the host, in ascending order. The key is the
         name of the host's node.
 
         Withdrawals of routes are left out, because they belong to a link that goes down.
@@ -300,9 +301,10 @@ class Tables:
 
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """The bytes that each link counts per packet in addition to its IP length. nan means unknown.
+        """Each link counts bytes per packet in addition to the packet's IP length. nan means that their number is
+        unknown.
 
-        The mapping is empty for a timeline without the column.
+        If the timeline has no column for overheads, the dict is empty.
         """
         if "overhead_bytes" not in self.timeline:
             return {}
@@ -311,7 +313,7 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """The last value of each counter by its name, for each host by its number."""
+        """For each host number, a dict from the name of a counter to the counter's last value."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
         # Rows are in chronological order, so the last row of a counter has its value at the end.
@@ -326,7 +328,7 @@ class Tables:
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Return `columns` of the timeline, with only the rows of one kind of event, in the timeline's order."""
+    """Return `columns` of the timeline for one kind of event. The rows keep the timeline's order."""
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
@@ -350,8 +352,8 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
-    """Like `rows_by`, but if the rows of a key are consecutive, its value is a slice. Selecting a slice copies
-    nothing."""
+    """Like `rows_by`, but the value of a key is a slice if the rows of this key are consecutive. Selecting a slice
+    copies nothing."""
     if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
         places = itertools.starmap(slice, itertools.pairwise(starts))
@@ -379,8 +381,8 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 
 
 def in_order(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the rows sorted by a column. Rows with equal values stay in their order. A sorted frame is returned
-    itself."""
+    """Return the rows sorted by a column. Rows with equal values stay in their order. If the frame is already sorted,
+    the same object is returned."""
     # The check saves time, because millions of packets are usually already sorted by sending time.
     return frame if frame[column].is_monotonic_increasing else frame.sort_values(column, kind="stable")
 

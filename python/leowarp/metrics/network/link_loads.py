@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The load of each link direction over time, its queue, and its drops.
 
-A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). The load over time is computed
-from the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the flow's path at
-this time. If a link drops a packet, the links after it do not count the packet (table `drops`). A packet is counted
-about a tenth of a second too early, because it takes this time to travel from its source to the link. A packet that
-waits in the queue of a full link is also counted too early, so a step may exceed the rate. Over a whole run, the sums
-equal the totals in `linktotals`, except for two kinds of packets. Packets sent shortly before a route change may take
-another path, and some packets belong to no flow.
+For the traffic of a link, a trace contains only the sum over the whole run (`linktotals`). The load over time is
+computed from the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the
+flow's path at this time. If a link drops a packet, the packet is not counted on later links (table `drops`). A packet
+is counted about a tenth of a second too early, because it takes this time to travel from its source to the link. A
+packet that waits in the queue of a full link is also counted too early. In a time step, the load may therefore exceed
+the rate. Summed over a whole run, the computed load equals the totals in `linktotals`, except for two kinds of packets.
+Packets sent shortly before a route change may take another path, and some packets belong to no flow.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _ROWS_AT_ONCE = 1 << 18
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Return the load, longest queue and drops of each link direction in each time step. Steps without traffic, queued
-    packets and drops are left out.
+    """Return the load, longest queue and drops of each link direction in each time step. A step is left out if it has
+    no traffic, no queued packets and no drops.
 
     flows: The flows of the plan and of programs' connections. The index of a flow is its number in the trace
         (`Run.observed_plan.flows`).
@@ -45,9 +45,9 @@ def link_loads(
     ip_header_bytes: The length of the IP header of the flows' packets.
     Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
         sent in this step over the direction, divided by the bits that the rate allows. The ratio is nan if the
-        direction has no rate limit or the run recorded no bins. The ratio is above 1 if more was sent than the rate can
-        carry. `queue_max_pkts`: largest number of queued packets (nan: the run sampled no queues). `dropped_pkts`:
-        number of packets that the link itself dropped.
+        direction has no rate limit or the run recorded no bins. The ratio is above 1 if the packets have more bits than
+        the rate allows. `queue_max_pkts`: largest number of queued packets (nan: the run sampled no queues).
+        `dropped_pkts`: number of packets that the link itself dropped.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)
@@ -76,7 +76,7 @@ def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
     """Return the bits sent over each direction in each step of time. A packet counts in the step in which it was sent.
-    A dropped packet is not counted on the links after the drop."""
+    If a link drops a packet, the packet is not counted on the later links."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -143,7 +143,8 @@ class _Ways:
     def add(
         self, found: dict[int, np.ndarray], sent_ns: np.ndarray, bits: np.ndarray, step_ns: int, steps: int
     ) -> None:
-        """Add each packet's bits to every link of the path that is in force at its sending time."""
+        """Add each packet's bits to every link of its path. This path is the one that is in force at the packet's
+        sending time."""
         row = self._at(sent_ns)
         step = sent_ns // step_ns
         for place in np.flatnonzero(np.bincount(row[row >= 0])):
@@ -154,8 +155,8 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Subtract the bits of dropped packets from the link that dropped them. Also subtract them from all later links
-        of the path."""
+        """If a link drops packets, subtract the bits of these packets from the link's bits. Also subtract these bits
+        from the links that come later on the path."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
@@ -202,7 +203,8 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 
 
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
-    """Return the bits that a direction can carry in each step. nan means no rate limit in the whole step."""
+    """For each step, return the bits that a direction can carry. The value is nan if the direction has no rate limit in
+    the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
     # A link that is built within a step has no rate until it is built. A link that is built within a step is treated as
     # if its rate had been set at the start of the step.

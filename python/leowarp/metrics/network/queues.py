@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queues, utilisation and drops of links.
 
-Each link has two directions with their own queue, rate and delay. The direction numbers are the numbers in the trace.
-Packets in transmission or in flight are not part of a queue (design/leolink.md).
+Each link has two directions. Each direction has its own queue, rate and delay. The direction numbers are the numbers in
+the trace. Packets in transmission or in flight are not part of a queue (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ DROP_STEMS = ("queue", "loss", "down")
 
 
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    """Return the queue length of a direction over time as a step function from 0 to `end_ns`: `t_ns, queue_pkts,
-    queue_bytes, queue_max_pkts`.
+    """Return the queue length of a direction as a step function of time, from 0 to `end_ns`. The columns are `t_ns,
+    queue_pkts, queue_bytes, queue_max_pkts`.
 
-    The trace has a row only when a value changes, so each value holds until the next row. The queue is empty at time 0.
+    The trace has a row only when a value changes. A value is valid until the next row. The queue is empty at time 0.
 
     direction: The number of the direction (`tables.direction_of(a, b)`).
     Returns: DataFrame, which callers share and must not modify.
@@ -52,12 +52,12 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each link of each path of a pair, yield when the path was in force, and how many packets were queued.
+    """For each link of each path of a pair, yield when the path was in force. Also yield how many packets were queued.
 
     pair: (str, str). The source and destination station.
     grid_ns: int64 array. The instants at which queues are evaluated, ascending.
-    Yields in_force: bool array of the grid's shape. A value is True if the path with this link was in force at this
-        instant.
+    Yields in_force: bool array of the grid's shape. A value is True if the path that contains this link was in force at
+        this instant.
     Yields waiting_pkts: float array of the grid's shape. The number of packets that wait in this link's queue at each
         instant of `grid_ns`.
     """
@@ -130,8 +130,8 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Return the number of dropped packets for each cause. `flow` and `direction` restrict which packets count. Causes
-    without drops have 0.
+    """Return the number of dropped packets for each cause. `flow` and `direction` select the packets that are counted.
+    Causes without drops have 0.
 
     flow: The flow number. None means all packets, including packets that belong to no flow (resets, neighbour
         discovery).
@@ -187,8 +187,8 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 
 def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
-    """Return a dict from link direction to the times at which the path of some pair of stations used it. The mapping is
-    empty without routes."""
+    """Return a dict from each link direction to times. At these times, the path of some pair of stations used the
+    direction. The mapping is empty without routes."""
     found: dict[Pair, list[tuple[int, int]]] = {}
     pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
     for pair in pairs:
@@ -215,8 +215,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Return the number of bits that the direction could have carried. It is the integral of its rate over the spans.
-    The result is None if the direction has no rate limit during some part of the spans."""
+    """Return the number of bits that the direction could have carried. The result is the integral of the direction's
+    rate over the spans. The result is None if the direction has no rate limit during some part of the spans."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

@@ -14,7 +14,7 @@ from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_pat
 
 
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
-    """Return one row per satellite to which a packet was offered, sorted by name, with the columns of
+    """Return one row for each satellite to which a packet was offered. Rows are sorted by name and have the columns of
     `SATELLITE_COLUMNS`.
 
     links: The table from `link_use`.
@@ -44,8 +44,8 @@ def _sum(column: pd.Series) -> int | None:
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """Return the longest queue of all directions, with its instant and its link. If queues are equally long, the first
-    one counts."""
+    """Return the longest queue of all directions, with its instant and its link. If several queues are equally long,
+    the queue with the earliest instant is returned."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))

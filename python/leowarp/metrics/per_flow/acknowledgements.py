@@ -2,10 +2,11 @@
 """The ACKs of a TCP flow and their effects at the sender: ACKs per segment, waits for an ACK, duplicate ACKs and
 timeouts. The module also counts spurious retransmissions, and retransmissions sent after a timeout.
 
-An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts the
-same segments when it delays ACKs (RFC 5681, 4.2). Among the answered segments, the first to arrive waits longest. All
-numbers except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's
-counters at the sender's host. The values from these counters are None if another TCP flow starts at the sender's host.
+An ACK answers the data segments that arrived since the previous ACK, whether in order or not. When the receiver delays
+ACKs, it counts the same segments (RFC 5681, 4.2). Of the answered segments, the segment that arrived first waits
+longest. All numbers except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from
+the kernel's counters at the sender's host. The values from these counters are None if another TCP flow starts at the
+sender's host.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def acknowledgement_scalars(
     it.
 
     is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
-    Returns: dict of scalar to int, float or None. Waiting times are in whole ns. Ratios are not negative. ACKs per
-        segment may exceed 1.
+    Returns: dict of scalar to int, float or None. Waiting times are in whole ns. Ratios are not negative. There may be
+        more than one ACK per segment.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -70,8 +71,8 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """Return the number of ACKs per segment, and the quantiles of the waiting time in ns. It is the time that the first
-    segment waits for its ACK. The result is empty if no ACK answers a segment."""
+    """Return the number of ACKs per segment, and the quantiles of the waiting time in ns. The waiting time is the time
+    for which the first segment waits for its ACK. The result is empty if no ACK answers a segment."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
     # A row represents many ACKs with equal values, so sums and quantiles are weighted by the number of ACKs.
     answered = float((segments * count).sum())
@@ -90,8 +91,8 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Return the number of timeouts of a host, and the number of retransmissions that they cause. The result is empty
-    if a counter is missing.
+    """Return the number of timeouts of a host. Also return how many retransmissions these timeouts cause. The result is
+    empty if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Slow start after
     the timeout sends the other packets that the timer marks as lost. Linux counts these packets separately
@@ -106,7 +107,8 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
 
 
 def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
-    """Return how many packets with payload a flow sent, and how many of them were spurious retransmissions."""
+    """Return the number of packets with payload that a flow sent, and the number of spurious retransmissions among
+    them."""
     if not tables.has("bins") or not tables.has("reordering"):
         return None, None
     bins = tables.of_flow("bins", number)

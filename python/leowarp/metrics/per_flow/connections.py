@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
-    """Return the plan with an additional flow for each connection of its programs, numbered as in the trace.
+    """Return the plan with one more flow for each connection of its programs. The flows are numbered as in the trace.
 
     plan: The plan, which may already contain the flows of the connections.
     connections: The value `Tables.connections`.
-    Returns: A plan with which the trace can be read. It is not meant to be run. Without connections, the result is
-        `plan` itself.
+    Returns: A plan with which the trace can be read. Do not run this plan. Without connections, the result is `plan`
+        itself.
     """
     if not connections:
         return plan
@@ -32,8 +32,8 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
 
 def _flow(program: Any, connection: dict[str, Any]) -> Any:
-    """Return a flow that represents a connection. The flow is between the program's hosts, and lasts from the
-    connection's first packet to its last."""
+    """Return a flow that represents a connection. The flow is between the program's hosts. It lasts from the first
+    packet of the connection to the last."""
     blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
     known = {
         "kind": connection["kind"],

@@ -2,12 +2,13 @@
 """The delays of all packets of a flow, including packets that are not stored. The delays are one-way delays in both
 directions, and round trips.
 
-The guest counts each packet in a narrow bin for its delay (table `delays`). The guest also records the exact minimum,
-maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number of delays and their mean, minimum
-and maximum are exact. The quantile for a share is the smallest delay that at least this share of the packets does not
-exceed. The bin of a quantile, and the quantile's rank within the bin, are exact. The value of the quantile is estimated
-as if the delays were spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of
-the delay or 8.192 us. `error_ns` is the upper bound of this error.
+Each bin of the table `delays` covers a narrow range of delays. The guest counts each packet in the bin of its delay.
+The guest also records the exact minimum, maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The
+number of delays and their mean, minimum and maximum are exact. The quantile for a share is the smallest delay that at
+least this share of the packets does not exceed. The bin of a quantile, and the quantile's rank within the bin, are
+exact. The value of a quantile is an estimate: the delays are assumed to be spread evenly over the bin. The error is
+less than the bin's width. The width is at most 8.192 us, and at most 1/128 of the delay. `error_ns` is the upper bound
+of this error.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Delays:
     lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). The start, end (exclusive) and number of packets of each
         bin, in ascending order.
     min_ns, max_ns, sum_ns: The minimum, maximum and sum of all delays, or 0 without packets.
-    unanswered_pkts: The number of arrived data packets without a round trip. After the arrival of such a packet, no
-        packet left in the other direction and arrived.
+    unanswered_pkts: The number of arrived data packets without a round trip. After such a packet arrived, no packet
+        left in the other direction, or none of these packets arrived.
     """
 
     lower_ns: np.ndarray
@@ -54,8 +55,8 @@ class Delays:
         return int(self.pkts.sum())
 
     def quantile_ns(self, q: float) -> int | None:
-        """Return the quantile `q` (0 to 1) of the delays, in ns. A share `q` of the packets has at most this delay.
-        None means no packets."""
+        """Return the quantile `q` (0 to 1) of the delays, in ns. A share `q` of the packets has this delay or a smaller
+        one. None means no packets."""
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
@@ -63,7 +64,8 @@ class Delays:
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
-        """Return `<prefix>_<name>` for each name in `DELAY_SCALARS`, in whole ns. All are None without packets.
+        """Return `<prefix>_<name>` for each name in `DELAY_SCALARS`, in whole ns. If there are no packets, all values
+        are None.
 
         prefix: {"rtt", "owd"}
 
@@ -107,12 +109,12 @@ class Delays:
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Return the delays of all packets of a flow. None means that the run has no counts of delays, because it has no
-    packet truth or an older version made it.
+    """Return the delays of all packets of a flow. None means that the run has no counts of delays. Either it has no
+    packet truth, or an older version made it.
 
     quantity: `DATA` or `ACK` for the one-way delays in this direction. `ROUND_TRIP` for the round trips of a TCP flow
         (see `metrics/per_flow/round_trips.py`).
-    Returns: The distribution. It has no bins if there were no arrivals or round trips (pings and UDP).
+    Returns: The distribution. It has no bins if nothing arrived, or if the flow has no round trips (pings and UDP).
     """
     if not tables.has("delays"):
         return None
@@ -144,8 +146,8 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """For each flow that has round trips, return their (minimum, maximum, sum) in ns. The values come from the table
-    `flows`."""
+    """For each flow with round trips, return the minimum, the maximum and the sum of its round trips in ns. The values
+    come from the table `flows`."""
     if not tables.has("flows"):
         return {}
     answered = tables.flows[tables.flows["rtt_sum_ns"].notna()]
@@ -154,7 +156,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """Return (minimum, maximum, sum) of the one-way delays over the whole run in ns, keyed by flow and direction."""
+    """For each flow and direction, return (minimum, maximum, sum) of the one-way delays over the whole run, in ns."""
     bins = tables.bins
     # Only the needed columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0

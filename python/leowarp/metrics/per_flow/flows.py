@@ -2,7 +2,7 @@
 """The scalars of a flow, for example round-trip times and packet counts.
 
 The smoothed RTT comes from samples of both hosts' sockets (`tcp_info`, include/uapi/linux/tcp.h). The packet counts
-come from the capture at both hosts. The ECN marks, recoveries and undos come from the kernel's counters of a host.
+come from the capture at both hosts. The ECN marks, recoveries and undos come from the kernel's counters of one host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""If at least this time lies between two stored ACKs, they belong to different windows of stored packets. An ACK after
+"""Two stored ACKs belong to different windows of stored packets if at least this time lies between them. An ACK after
 the gap gives no RTT for data sent before the gap."""
 
 
@@ -26,9 +26,9 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     """Return the smoothed RTT at each sample of the socket: `t_ns, srtt_us, held_ns`. `held_ns` is the time from a
     sample to the next one, or to `end_ns`. It is the weight of the sample in means and quantiles.
 
-    The value is `tcpi_rtt` of the sender's own filter (RFC 6298, section 2, with Linux's changes). The smoothed RTT
-    follows the path with a lag, and includes the time for which the receiver delays ACKs. `round_trips` gives the
-    unfiltered round trips of single packets.
+    The value is `tcpi_rtt`, the result of the sender's own filter (RFC 6298, section 2, with Linux's changes). The
+    smoothed RTT follows the path with a lag, and includes the time for which the receiver delays ACKs. `round_trips`
+    gives the unfiltered round trips of single packets.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
@@ -39,14 +39,14 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 
 
 def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float = np.inf) -> pd.DataFrame:
-    """Return `sent_ns, rtt_ns` of each stored data packet. Its RTT ends when the first ACK that covers the packet
-    arrives.
+    """Return `sent_ns, rtt_ns` of each stored data packet. The packet's RTT ends when the first ACK that covers the
+    packet arrives.
 
     from_ns, until_ns: The time span in which the packets were sent.
 
-    If a retransmission arrived, it is excluded, and so is the original that begins with the same byte (Karn's
-    algorithm, RFC 6298, section 3). A packet is also excluded if its ACK is not in the stored table. An original is
-    included if its retransmission was lost or begins with another byte.
+    A retransmission that arrived is excluded. The original packet that begins with the same byte is excluded too
+    (Karn's algorithm, RFC 6298, section 3). A packet is also excluded if its ACK is not in the stored table. An
+    original packet is included if its retransmission was lost, or if the two begin with different bytes.
     """
     packets = tables.of_flow("packets", flow)
     back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()
@@ -100,10 +100,10 @@ def flow_summary(
     all versions of leowarp.
 
     lived: The flow's `life(...)`.
-    is_only_sender: True if no other TCP flow starts at the source. The counters of the source host then belong to this
+    is_only_sender: True if no other TCP flow starts at the source. If so, the source host's counters belong to this
         flow.
-    is_only_receiver: True if no other TCP flow ends at the destination, so that its host's counters belong to this
-        flow.
+    is_only_receiver: True if no other TCP flow ends at the destination. The counters of the destination host then
+        belong to this flow.
     Returns: dict of scalar to value. `scalars/of_flows.py` declares their names, units and definitions. The values are
         plain Python numbers or text.
     """
@@ -135,7 +135,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""The counters of the sender's socket from its start. They are also available in a run without packet truth."""
+"""The counters of the sender's socket from its start. These counters exist even in a run without packet truth."""
 
 
 _HOST_COUNTS = {
@@ -146,9 +146,9 @@ _HOST_COUNTS = {
 """The kernel's counters of a host that are summed for each scalar. A tail loss probe is sent by tcp_send_loss_probe
 (net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-Recoveries with and without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c). The kernel counts
-undone window reductions separately for each method of detection (tcp_try_undo_recovery and others,
-net/ipv4/tcp_input.c)."""
+Recoveries with and without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c). The kernel can
+detect in several ways that a window reduction was wrong. Each way has its own counter of undone reductions
+(tcp_try_undo_recovery and others, net/ipv4/tcp_input.c)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
@@ -186,8 +186,8 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
 
 
 def _connection_bytes(tables: Tables, number: int) -> float | None:
-    """Return the payload that a Multipath TCP connection delivered in order. None means no Multipath TCP, a subflow, or
-    an older run."""
+    """Return the payload that a Multipath TCP connection delivered in order. The result is None for a flow without
+    Multipath TCP, for a subflow, and for an older run."""
     ending = tables.of_flow("flows", number)
     return optional(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
 
@@ -245,7 +245,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Return the sent and lost probes of a ping or UDP flow, and the one-way delays to the destination in ns.
+    """Return the sent and lost probes of a ping or UDP flow. Also return the one-way delays to the destination, in ns.
     `probes.probe_scalars` computes the scalars of the replies."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])

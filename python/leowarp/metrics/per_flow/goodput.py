@@ -3,8 +3,8 @@
 
 A flow lives from its first SYN or datagram until it is complete, until it is stopped, or until the run ends. A flow
 with a size is complete when its last payload byte has arrived. A connection of a program lives until its last packet. A
-mean goodput over another time than the flow's life is misleading. For example, if a short flow is measured only from
-its first socket sample on, it may seem faster than its link.
+mean goodput over a time that differs from the flow's life is misleading. For example, assume that the time begins at a
+short flow's first socket sample. The flow may then seem faster than its link.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three definitions of goodput. Around route changes, the three goodputs of a flow differ, so the name of each
-number states its definition."""
+"""The three definitions of goodput. Around route changes, the three goodputs of a flow differ. The name of each number
+therefore says which definition it uses."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
@@ -37,8 +37,8 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     """Return the cumulative bytes of a flow at each of its socket samples, as `series` defines them (`GOODPUT_SERIES`).
 
     Returns t_ns: int64 array of shape (n,). The instants of the samples that have the counter.
-    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the values may decrease, because every
-        SACKed segment counts as full, even an incomplete one.
+    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the values may decrease, because an
+        incomplete SACKed segment is counted as a full one.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
@@ -80,9 +80,9 @@ class Life:
 
     start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). `start_ns` equals `stop_ns`
         if the run ended before the flow began.
-    payload_bytes: The flow's total payload, if all of it arrived while the flow lived. Complete flows and connections
-        that ended before the run's end have this value. None means that the flow was cut off. In this case, its payload
-        is read from counters.
+    payload_bytes: The flow's total payload, if all of it arrived while the flow lived. The total is known for complete
+        flows, and for connections that ended before the run's end. None means that the flow was cut off. In this case,
+        its payload is read from counters.
     """
 
     start_ns: int
@@ -126,8 +126,8 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
     """Return the time of the first sample at which all data of a flow had arrived, or nan.
 
-    Without the capture at the hosts, the time of the last arrival is not recorded. The sample comes after the last
-    arrival, so the computed goodput may be too low, but never too high.
+    If the hosts did not capture packets, the time of the last arrival is unknown. This sample is later than the last
+    arrival. The computed goodput may therefore be too low, but never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -138,8 +138,8 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
     """Return the payload in bytes that a TCP flow transferred during its life. None means that the flow's sockets were
     not sampled.
 
-    If all payload arrived during the flow's life, the result is exact and does not depend on `series`. For a flow that
-    was cut off, the result is the counter at the last sample of its life. The last sample is taken when the flow stops.
+    If all payload arrived during the flow's life, the result is exact and does not depend on `series`. If the flow was
+    cut off, the result is the counter at the last sample of its life. The last sample is taken when the flow stops.
 
     lived: The flow's `life(...)`.
     series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
@@ -163,7 +163,7 @@ def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived
     """Return the packets of a flow that arrived during its life. None means no packet truth.
 
     Packets are counted in bins of 50 ms by their sending time. If a flow was cut off, its last bins are left out. Some
-    of their packets may have arrived after its life.
+    packets in these bins may have arrived after the flow's life.
 
     direction: {DATA, ACK}
     lived: The flow's `life(...)`.

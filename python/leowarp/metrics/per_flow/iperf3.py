@@ -17,7 +17,7 @@ from leowarp.trace.iperf3 import KIND
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
     """Return the results of a program flow's iperf3 client (`trace.iperf3.line_of`). None means that the program was
-    not iperf3 with the option -J."""
+    not iperf3, or did not have the option -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -28,8 +28,8 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """Return the results of a program flow's iperf3 client as scalars.
 
-    Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it, or if the
-        program was not iperf3 with the option -J.
+    Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it. All values are
+        None if the program was not iperf3 with the option -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)

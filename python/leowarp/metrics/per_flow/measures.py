@@ -19,8 +19,8 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""Whether an interval is a freeze depends on the mean of this many intervals between rendered frames. An interval is
-itself the last of these intervals (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
+"""Whether an interval is a freeze depends on the mean of this many intervals between rendered frames. The mean includes
+the interval itself, as the last one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
 kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """The number of intervals from which freezes are found (kMinFrameSamplesToDetectFreeze)."""
@@ -32,7 +32,7 @@ three times the mean interval."""
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Return the scalars of the measurements that the programs of a flow reported.
 
-    end_ns: The end of the run. A stall that has not ended by then counts as ended at this time.
+    end_ns: The end of the run. If a stall has not ended before, it counts as ended at the end of the run.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))

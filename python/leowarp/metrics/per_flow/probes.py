@@ -2,8 +2,8 @@
 """The results of probes: round-trip times, their differences, losses, runs of losses, and round-trip times per slot.
 
 A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if it did not arrive. A probe
-without a result is excluded if the time from the probe to the run's end is too short. The limit is the longest round
-trip. The probe may still be in flight.
+without a result is excluded if the time from the probe to the run's end is too short. This time is too short if it is
+less than the longest round trip. Such a probe may still be in flight at the run's end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Probes:
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Return the probes without those that were sent within `within_ns` of one of the instants (ns, sorted)."""
+        """Remove the probes that were sent within `within_ns` of one of the instants (ns, sorted). Return the remaining
+        probes."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
@@ -74,8 +75,8 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Return whether each time is at most `within_ns` away from one of the instants. The instants are sorted, and the
-    bool array has the shape of `t_ns`.
+    """For each time, return whether an instant is at most `within_ns` away. The instants are sorted, and the bool array
+    has the shape of `t_ns`.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
@@ -93,9 +94,9 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Return the smallest value that a share `q` of the values does not exceed. None means no values.
+    """Return the smallest value for which at least a share `q` of the values is equal or smaller. None means no values.
 
-    values: float64 array of shape (n,). nan is not allowed, and infinite values count as the largest.
+    values: float64 array of shape (n,). nan is not allowed. Infinite values are treated as larger than all others.
 
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
@@ -118,13 +119,13 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if there are no values from
-    which it can be computed.
+    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if the values for its
+    computation are missing.
 
     probed: The probes. None means that they were not recorded.
     changes_ns: int64 array, sorted. The route changes in either direction.
-    replies: True if the destination answers the probes. If it is false, only the scalars of consecutive losses are
-        computed.
+    replies: True if the destination answers the probes. If the destination does not answer, only the scalars of
+        consecutive losses are computed.
     Returns: dict of scalar to int, float or None. Times are in whole ns. `rtt_step_mean_ns` is the mean of |RTT - RTT
         of the previous reply|.
     """
@@ -161,12 +162,12 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
     """Return the results of the probes in each slot between two route changes. The columns are `SLOT_COLUMNS`.
 
     probed: The probes with round-trip times.
-    changes_ns: int64 array, sorted. The instants of the changes. The times before the first change and after the last
-        change are slots too.
-    guard_ns: The length of the guard time at both ends of a slot, after one change and before the next. Probes in a
-        guard time are counted, but all other results are computed without them.
-    Returns: DataFrame in chronological order, with one row per slot in which something was sent. Round-trip times are
-        nan if no probe outside the guard times was answered.
+    changes_ns: int64 array, sorted. The instants of the changes. The time before the first change is a slot, and so is
+        the time after the last change.
+    guard_ns: The length of the guard times of a slot: after the change that begins the slot, and before the change that
+        ends it. Probes in a guard time are counted, but all results except the counts ignore them.
+    Returns: DataFrame in chronological order, with one row per slot in which something was sent. If no probe outside of
+        the guard times was answered, the round-trip times of the slot are nan.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []

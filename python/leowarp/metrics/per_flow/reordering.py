@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reordering of a flow's first transmissions, measured by the guest during the run. The reordering is measured over
+"""The reordering of a flow's first transmissions. The guest measures it during the run. The reordering is measured over
 the whole run, over windows of sending time, and around each change of the path.
 
-A scope is the run, a window or a change. Its sequence is separate, and starts with the first packet sent in the scope.
-All windows together may have fewer late packets than the run. For example, if a packet of the next window overtakes a
-packet, the overtaken packet is late in neither window.
+A scope is the run, a window or a change. Each scope has its own sequence, which starts with the first packet sent in
+the scope. All windows together may have fewer late packets than the run. For example, packet B of the next window
+overtakes packet A. Packet A is then late in neither window.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ SCALARS = {
     "reordering_free_run_mean_pkts": "run_mean_pkts",
     "density_beyond_pkts": "density_beyond_pkts",
 }
-"""The reordering scalars of a flow in the summary, for the whole run. Each value is the column of `REORDERING_COLUMNS`
-that has the scalar."""
+"""The reordering scalars of a flow in the summary, for the whole run. For each scalar, the value is the name of its
+column in `REORDERING_COLUMNS`."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
@@ -88,11 +88,11 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 def densities_of_scope(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], scope: str
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the kinds of histograms that a scope has, each with its rows of the table `densities`.
+    """Yield the kinds of histograms of a scope. Each kind comes with its rows of the table `densities`.
 
     The rows come in parts, because a run of 2,000 flows has 6 million rows.
 
-    Returns: The kinds in the order of their first rows, and the rows in the order of the trace.
+    Returns: The kinds are in the order of their first rows. The rows are in the order of the trace.
     """
     frame = tables.densities
     # As int32, the indexes of six million rows take half the memory.
@@ -201,7 +201,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
-    """Return, for each row, the instant of the route change to which it belongs. Rows of other scopes have none."""
+    """Return the instant of the route change to which each row belongs. Rows of other scopes have no instant."""
     instants = {
         (flow, change.number): change.t_ns
         for pair, flows in pairs.items()

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The round-trip times of a flow's packets. They are computed from packet truth, not from the sender's RTT filter.
+"""The round-trip times of a flow's packets. These times are computed from packet truth, not from the sender's RTT
+filter.
 
 The round trip of a data packet that arrived is the packet's own delay plus the delay of its answer. Retransmissions
-have round trips, too. The answer is the first packet that was sent back after the arrival and was not lost. A round
-trip contains the time in links and queues, but neither the receiver's delay of ACKs nor a wait for missing packets.
+have round trips, too. The answer is the first packet that is sent back after the packet's arrival and is not lost. A
+round trip contains the time in links and queues, but neither the receiver's delay of ACKs nor a wait for missing
+packets.
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
-versions contain only the delays of stored packets, and sums per bin. In an older run, a round trip is exact if the
-packet and its answer are both stored. For all other packets, an older run has only the number and the sum of their
-delays. Both are per 50 ms of sending time. For such a packet, the round trip is estimated as the mean delay in the
-packet's bin plus the mean delay in the answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
+versions contain only two things: the delays of stored packets, and sums of delays per bin. In an older run, a round
+trip is exact if the packet and its answer are both stored. For all other packets, an older run has only the number of
+packets and the sum of their delays. There is one number and one sum per 50 ms of sending time. For such a packet, the
+round trip is estimated as the mean delay in the packet's bin plus the mean delay in the answer's bin. The means do not
+show the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -54,9 +57,9 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     """Return the round trips of a flow's stored data packets, and mean round trips per bin of 50 ms for its other
     packets.
 
-    Returns: arrays of shape (n,), of types float64, float64 and bool. The arrays are the unsorted round trips in ns,
-        the number of packets of each, and whether each is exact. The arrays are empty without packet truth, or if no
-        packet arrived in one of the directions.
+    Returns: arrays of shape (n,), of types float64, float64 and bool. The first array has the unsorted round trips in
+        ns. The second array has the number of packets of each round trip. The third array says whether each round trip
+        is exact. The arrays are empty if there is no packet truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
@@ -109,19 +112,19 @@ class _Way:
         self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
 
     def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:
-        """Return whether every packet of the bin at each instant is stored."""
+        """Return, for each instant, whether every packet of the instant's bin is stored."""
         place = np.searchsorted(self.bin_ns, sent_ns, side="right") - 1
         return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
-        """Return the mean delay for each instant. It is taken from the first bin with arrivals that ends after the
-        instant. If there is no such bin, the last bin with arrivals is used."""
+        """Return the mean delay for each instant. Among the bins with arrivals, the first bin that ends after the
+        instant gives the mean. If there is no such bin, the last bin with arrivals is used."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 
     def answer_ns(self, t_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each instant, return the delay of the first packet sent at or after it. Also return whether this delay is
-        exact (not a mean)."""
+        """For each instant, return the delay of the first packet sent at or after it. Also return whether each delay is
+        exact and not a mean."""
         if len(self.stored_sent) == 0:
             return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
         first = np.searchsorted(self.stored_sent, t_ns, side="left")

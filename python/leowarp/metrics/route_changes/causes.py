@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Determines from packet truth which route change made a packet late, or caused its loss or retransmission.
 
-Every effect (late packet, loss or retransmission) has at most one route change as its cause. Effects without such a
-cause count under "no change". The rules for data packets are:
+Every effect (late packet, loss or retransmission) has at most one route change as its cause. Effects without a route
+change as their cause count under "no change". The rules for data packets are:
 
 late
-    If links keep their order, a packet can be overtaken only where two paths meet. A route change must then have been
-    under way while the packet was in flight. This means that the packet was sent before all nodes had switched, and
-    arrived after the change began. If only one change was under way, that change is the cause. If several were under
-    way, the cause is the change from the packet's path to the path of the first packet that overtook it. This rule
-    requires that a single change replaced one of the two paths by the other. The overtaking packet must be stored. On a
-    link with jitter or without order, packets overtake each other on the same path. On such a link, only the rule of
-    two paths applies.
+    If links keep their order, a packet can be overtaken only where two paths meet. A late packet was therefore in
+    flight while a route change was under way. In other words, the packet was sent before the last node switched, and it
+    arrived after the change began. If only one change was under way, that change is the cause. If several changes were
+    under way, the first packet that overtook this packet decides. The cause is the change from this packet's path to
+    the overtaking packet's path. This rule requires that a single change replaced one of the two paths by the other.
+    The packet that overtook it must be stored. If a link has jitter or does not keep the order, packets overtake each
+    other even on one path. On such a link, only the rule of two paths applies.
 lost
-    If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The old path
-    of this route change must contain the link that went down, and the new path must not. If the drop cause is
-    `no_route`, the cause is the change that removed the path before the packet was sent. For every other packet with
-    `no_route`, the cause is the only change within 2 s after its sending. If there is none or more than one, the cause
-    is the last change before the sending. This change must still have been incomplete at that time. Losses at a full
-    queue, random losses of a link, and losses without a known cause count under "no change".
+    If the packet was dropped because of `link_down`, the cause is the last route change before the drop. The link that
+    went down must be on the old path of this change, and not on the new path. With the drop cause `no_route`, a change
+    may have removed the path before the packet was sent. That change is then the cause. For every other packet with
+    `no_route`, the cause is the only change within 2 s after its sending. If none or several changes are within the 2
+    s, the cause is the last change before the sending. In this case, the last change must still be incomplete when the
+    packet is sent. Losses at a full queue, random losses of a link, and losses without a known cause count under "no
+    change".
 needed retransmission
     The cause is the route change that made the network lose the first transmission of the same bytes.
 spurious retransmission
     The cause is the change that made the first transmission of the same bytes late.
 
-If the bytes of a retransmission were first sent in several packets, all of these packets must have the same cause.
-Otherwise, the retransmission is counted as "no change".
+The bytes of a retransmission may first have been sent in several packets. Then, all of these packets must have the same
+cause. If their causes differ, the retransmission is counted as "no change".
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     """Return the packets that each route change affected, one row per flow and change, with the columns of
-    `CAUSE_COLUMNS`. In addition, each flow has one row for the effects that no change caused.
+    `CAUSE_COLUMNS`. A further row per flow has the effects that no change caused.
 
     In each column, the rows of a flow add up to the flow's total. The frame is empty if packets were not recorded.
 
@@ -76,12 +77,12 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """Return scalars of the summary for each flow. The scalars count the lost packets of each cause, and the packets
-    that route changes affected.
+    """Return scalars of the summary for each flow. The scalars are numbers of packets: those lost for each cause, and
+    those that route changes affected.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. The dict omits flows without recorded packets. Their values are in
-        `NO_CAUSE_SCALARS`.
+    Returns: dict of flow to dict of name to packets. The dict does not contain flows of which no packets were recorded.
+        Their values are in `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -92,7 +93,7 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Count the packets in each column, separately for each route change that caused the effect. The last entry counts
+    """Count the packets in each column, separately for each route change that caused the effect. The last entry is for
     effects that no change caused.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
@@ -141,14 +142,14 @@ _COLUMNS = ["sent_ns", "received_ns", "seq", "len_bytes", "is_retransmission", "
 def _of_late(
     times: pd.DataFrame, late: pd.DataFrame, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Return, for each late packet, the route change that made it late. NONE means that no rule in the module's
-    docstring finds one.
+    """Return, for each late packet, the route change that made it late. NONE means that the rules in the module's
+    docstring find no change.
 
     times: The `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
-    late: The rows of `times` that are late packets, in the same order.
+    late: The rows of `times` for the late packets, in the order of `times`.
     instants: int64 array, sorted. The instants in ns at which the changes began.
-    settled: int64 array, sorted. For each route change, the instant in ns at which the last node switched. The array
-        equals `instants` if all nodes switch at once.
+    settled: int64 array, sorted. For each route change, the instant in ns at which the last node switched. If all nodes
+        switch at once, this array equals `instants`.
     reorders: True if packets may overtake each other on a single link of the path. A packet can be late without a route
         change if packets overtake each other on a link. In this case, a route change during the packet's flight does
         not prove that it made the packet late.
@@ -246,12 +247,13 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """Return, for each packet that was lost when a link went down, the time of its drop in ns. The float64 array of
-    shape (len(lost),) has nan if a time is not found.
+    """Return the time in ns at which each packet in `lost` was dropped. These packets were lost when a link went down.
+    The float64 array of shape (len(lost),) has nan if a time is not found.
 
     The table `packets` has the link that dropped a packet. The time of the drop is only in the table `drops`. The rows
     of both tables are matched by direction and first byte. Several packets may begin with the same byte, because of
-    retransmissions. The n-th lost one of them is then matched with the n-th one in `drops`.
+    retransmissions. Among the packets with the same first byte, the n-th lost packet is matched with the n-th row of
+    `drops`.
     """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
@@ -263,15 +265,15 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return, for each retransmission, the change that caused it. It is the change of the first transmissions with the
-    same bytes.
+    """Return, for each retransmission, the change that caused it. It is the change that affected the first
+    transmissions of the same bytes.
 
     data: The data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). `again` marks the retransmissions whose cause is wanted.
-        `candidates` marks the first transmissions whose bytes they may repeat.
+        `candidates` marks first transmissions. The retransmissions may repeat the bytes of these packets.
     by: int array of shape (len(data),). The route change that affected each candidate.
     Returns: int array of shape (again.sum(),). The change that caused each retransmission. NONE means that no candidate
-        overlaps, or that the overlapping candidates have different changes.
+        overlaps, or that different changes affected the overlapping candidates.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
@@ -301,7 +303,7 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""A dict from columns of the table of causes to scalars of the summary. The scalar is the column's sum over all
+"""A dict from a column of the table of causes to a scalar of the summary. Each scalar is the sum of its column over all
 changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]

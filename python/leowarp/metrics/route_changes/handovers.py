@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The effects of all route changes on a flow: losses near changes, recovery, delay spikes.
+"""The effects of all route changes on a flow: losses near changes, recovery and delay spikes.
 
-"Near" a change means within 1 s before or after it (`probes.NEAR_NS`). For the share of changes with losses, losses at
-a full queue do not count, because TCP itself causes them.
+"Near" a change means within 1 s before or after it (`probes.NEAR_NS`). The share of changes with losses ignores losses
+at a full queue, because TCP itself causes these losses.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""A change is evaluated only if each of the two seconds before and after it has at least this many probes. Five probes
-per second need an interval of at most 200 ms."""
+"""A change is evaluated only with enough probes. At least this many are needed both in the second before the change and
+in the second after it. Five probes per second need an interval of at most 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
@@ -44,8 +44,8 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Return the share of route changes with losses near them, and the share with exactly one loss near them. None
-    means no changes.
+    """Return two shares of the route changes: those with losses near them, and those with exactly one loss near them.
+    None means no changes.
 
     lost_ns: int64 array, sorted. The time at which each packet was lost.
 
@@ -86,15 +86,16 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
 
 
 def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
-    """Return the largest delay within 1 s before or after each change, minus the median delay in the second before it.
+    """Return the spike at each change: the largest delay within 1 s before or after it, minus the median delay in the
+    second before it.
 
     The time before the change is included, because the change also delays probes that are in flight.
 
-    Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe from the second
-        before it was answered. At least `LEAST_PROBES` probes must have been sent in this second, and as many in the
-        second after the change. With fewer probes, most spikes would be missed, because a spike is much shorter than a
-        second. With one probe per second, the result would often be 0, because the largest delay would be that of the
-        probe before the change.
+    Returns: float64 array in ns, in the order of the changes. A change has a value only if at least one probe from the
+        second before the change was answered. At least `LEAST_PROBES` probes must have been sent in this second, and as
+        many in the second after the change. With fewer probes, most spikes would be missed, because a spike is much
+        shorter than a second. With one probe per second, the probe before the change would often have the largest
+        delay. The result would then be 0.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
@@ -111,12 +112,12 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Return quantiles over the changes of a flow's path: of the time to recover, and of the depth of the fall
-    (`scalars.of_flows.RECOVERY`). If a quantity is unknown for a change, the change is left out of the quantiles of
-    this quantity.
+    """Return quantiles over the changes of a flow's path. The quantities are the time to recover and the depth of the
+    fall (`scalars.of_flows.RECOVERY`). If a quantity is unknown for a change, the change is left out of the quantiles
+    of this quantity.
 
-    A change after which the flow did not recover within the window counts as longer than any other change. A quantile
-    that falls on a change without recovery is None.
+    If the flow did not recover within the window after a change, the time to recover counts as the longest. If a
+    quantile is the value of a change without recovery, the quantile is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]
@@ -143,8 +144,8 @@ def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole(value: float | None) -> int | None:
-    """Return the nearest whole number. None means that the value is unknown or infinite (the flow did not recover
-    within the window)."""
+    """Return the nearest whole number. The result is None if the value is unknown, or infinite (the flow did not
+    recover within the window)."""
     return round(value) if value is not None and np.isfinite(value) else None
 
 

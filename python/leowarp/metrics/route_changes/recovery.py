@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes how far each flow's goodput falls after each route change, and how long the goodput takes to recover.
 
-An effect is attributed to a change only because it follows the change. It may have another cause. In contrast,
-`metrics/route_changes/causes.py` finds proven effects of a change, packet by packet.
+An effect is attributed to a change for only one reason: it follows the change. The true cause of such an effect may be
+different. In contrast, `metrics/route_changes/causes.py` finds proven effects of a change, packet by packet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
 _QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
-"""The values of `ca_state` while a sender repairs losses."""
+"""While a sender repairs losses, `ca_state` has one of these values."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,14 @@ class RecoveryRule:
     200 s were counted as effects of route changes.
 
     before_ns: The mean rate is measured over this time just before a change.
-    share_ratio: A flow has recovered if `bins` bins in a row reach this share of its mean rate before the change.
+    share_ratio: A flow has recovered if `bins` successive bins reach this share of the flow's mean rate before the
+        change.
     bins: The number of successive bins for a recovery.
     bin_ns: The length of a bin.
-    within_ns: If goodput falls within this time after a change, the fall counts as an effect of the change. A later
-        fall probably has another cause, for example an overflowing queue.
-    window_ns: The time after the change for which the rate is examined. If the next change comes earlier, the time ends
-        there.
+    within_ns: If goodput falls within this time after a change, the fall counts as an effect of the change. A fall
+        after this time probably has another cause, for example an overflowing queue.
+    window_ns: The time after the change for which the rate is examined. If the next change comes earlier, this time
+        ends at that change.
     """
 
     before_ns: int = 1_000_000_000
@@ -53,14 +54,15 @@ class RecoveryRule:
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
-    """Return the first bin below the threshold, and the first bin of the recovery after it.
+    """Return two bins: the first bin below the threshold, and the first bin of the recovery that follows.
 
     rate_bps: array of shape (n,). The rate in each bin, beginning at the change.
     before_bps: The mean rate before the change.
     share_ratio: The threshold divided by `before_bps`.
-    bins: The recovery begins with this number of successive bins at or above the threshold.
-    Returns: The indexes of the bin in which the rate fell and of the bin in which it recovered. (None, None) means that
-        the rate never fell. (k, None) means that it fell in bin k and did not recover.
+    bins: The rate has recovered when this number of successive bins are at or above the threshold. The recovery begins
+        with the first of these bins.
+    Returns: The index of the bin in which the rate fell, and the index of the bin in which it recovered. (None, None)
+        means that the rate never fell. (k, None) means that the rate fell in bin k and did not recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
@@ -88,7 +90,7 @@ def recoveries(
     A number is null if its samples do not exist. The samples do not exist if the flow was not alive, or if its samples
     begin less than `before_ns` before the change.
 
-    changes: The result of `route_changes(...)`, of which `t_ns, source, destination` are used.
+    changes: The result of `route_changes(...)`. Only `t_ns, source, destination` are used.
     flows: dict of (source, destination) to list of int. Pass the result of `flow_pairs(plan.flows)`. Flows without
         socket samples (pings, UDP) have no rows.
     rule: The rule that says when a flow has recovered.
@@ -118,7 +120,8 @@ def recoveries(
 
 
 class _Life:
-    """The arrays over time of one flow. They are built once for all changes of the run (up to about a hundred)."""
+    """The arrays over time of one flow. They are built once, and used for all changes of the run (up to about a
+    hundred)."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
@@ -148,8 +151,8 @@ class _Life:
         """Return the depth of the fall of goodput, and the time until the recovery.
 
         t_ns, until_ns: The time of the route change, and the end of the window after it.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None if the samples do not cover the time from
-            `before_ns` before the change to one bin after it.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. The samples may not cover the time from `before_ns` before the
+            change to one bin after it. All columns are then None.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
@@ -183,8 +186,8 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the window, smoothed RTT and state of the sender. They are computed from the samples after `t_ns`, up
-        to and including `until_ns`."""
+        """Return the window, smoothed RTT and state of the sender. These values are computed from the samples after
+        `t_ns`, up to and including `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -203,8 +206,8 @@ class _Life:
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the number of retransmissions in the window from `t_ns` to `until_ns`, and the times of the first and
-        the last. None means not recorded."""
+        """Return the number of retransmissions from `t_ns` to `until_ns`, and the times of the first and the last
+        retransmission. None means not recorded."""
         if not self._has_packets:
             return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
                                   "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
@@ -232,11 +235,11 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Return two one-way delays in ns: the mean before the route change, and the largest of the data sent in the
-        second after it.
+        """Return two one-way delays in ns. The first is the mean before the route change. The second is the largest
+        delay of data that was sent within 1 s after the change.
 
-        The delays come from packet truth, in bins of 50 ms. A packet is in the bin of its sending time. The mean uses
-        only bins that ended before the change.
+        The delays come from packet truth, in bins of 50 ms. A packet is in the bin of its sending time. A bin is
+        included in the mean only if it ended before the change.
         """
         # The bin that contains the change is counted as after the change.
         first_ns = t_ns - BIN_NS + 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The capacity of a pair's path over time. A link may have a constant rate, rate events or a capacity table.
 
-The capacity is the rate of the slowest link. Delay, loss and other flows do not reduce it.
+The capacity is the rate of the slowest link. It does not depend on delay, loss or other flows.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from leowarp.metrics.per_flow.goodput import Life, counter
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
-"""The length of a full packet including the IP header. 1,500 bytes is Ethernet's largest payload, and the largest
-`network.mtu`."""
+"""The length of a full packet including the IP header. Ethernet's largest payload and the largest `network.mtu` are
+both 1,500 bytes."""
 
 ETHERNET_BYTES = 14
-"""The length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
+"""The length of the Ethernet header. The kernel's queueing disciplines count this header (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
 """A flow's goodput counts as low if it is below this share of the path's capacity. `recovery.RecoveryRule` uses the
-same share, but of the rate before a route change."""
+same share of a different rate: the rate before a route change."""
 
 BELOW_BIN_NS = 1_000_000_000
-"""The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In a
-shorter bin, a lost packet and its retransmission would look like a dip and a burst."""
+"""The length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. With
+shorter bins, a lost packet would look like a dip, and its retransmission like a burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
@@ -67,7 +67,7 @@ def mean_path_capacity(
     """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s. The mean is weighted by
     time. The rate is 0 while there is no path.
 
-    For the time between two route changes, the slowest link is the one with the smallest mean rate on the path.
+    Between two route changes, the path's link with the smallest mean rate counts as the slowest link.
 
     Returns: The mean. None means that the time span is empty, that there are no routes, or that the path had no rate
         limit for a part of the time.
@@ -83,7 +83,7 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     changes within a bin, the bin is divided at the change.
 
     edges_ns: int64 array of shape (n + 1,), strictly increasing
-    Returns: float64 array of shape (n,), bit/s. If there is no path in a bin, its value is 0.
+    Returns: float64 array of shape (n,), bit/s. The value of a bin without a path is 0.
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
@@ -108,13 +108,13 @@ def below_capacity_ratio(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
-    """Return the share of a flow's life in which its goodput was less than `BELOW_RATIO` times the capacity of its
+    """Return the share of a flow's life in which its goodput was low: below `BELOW_RATIO` times the capacity of its
     path.
 
     Only complete seconds of the run's clock count. Each second must lie within the flow's life, and end no later than
     the flow's last sample. The capacity in a second is the mean rate of the slowest link on the current path. If the
-    path changes during a second, the mean weights each path by the time it was in force. Seconds in which the capacity
-    is 0 are left out. The result is None if no link has a rate limit, or if no complete second was sampled.
+    path changes during a second, each path's rate is weighted by its time in force. Seconds in which the capacity is 0
+    are left out. The result is None if no link has a rate limit, or if no complete second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
@@ -145,8 +145,8 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Return the payload rate at which full segments would fill the path during a flow's life, and the flow's goodput
-    divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
+    """Return the payload rate at which full segments would fill the path during a flow's life. Also return the flow's
+    goodput divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
 
     pair: (str, str). The source and destination of the flow.
     lived: The flow's `life(...)`.
@@ -173,7 +173,8 @@ def payload_ratio(
     """Return the payload of a full segment, divided by the bytes that a link counts for the segment. With timestamps
     and an overhead of 14 bytes, 1448 of 1514 bytes are payload.
 
-    The segment size is the largest in the sender's socket samples (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
+    The segment size is the largest value of `snd_mss_bytes` in the sender's socket samples (the kernel's
+    `tcpi_snd_mss`).
 
     overhead_bytes: The number of bytes that a link counts in addition to an IP packet.
     ip_bytes, ip_header_bytes: The length of a full IP packet, and of its IP header.
@@ -193,11 +194,11 @@ def payload_ratio(
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Return how many bytes per packet the links of a pair's first path add to the IP length. The default is 14 if the
-    timeline gives no number.
+    """Return the number of bytes per packet that the links of a pair's first path add to the IP length. The default is
+    14 if the timeline gives no number.
 
-    If links differ, the largest number is used. The computed share of payload may therefore be too low, but never too
-    high.
+    If links have different overheads, the largest overhead is used. The computed share of payload may therefore be too
+    low, but never too high.
     """
     told = tables.link_overheads_bytes
     # The links of one path are enough, because all links of a medium have the same overhead.

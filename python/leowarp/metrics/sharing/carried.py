@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check that no flow delivers more during its life than its last link with a rate limit carried. If a flow delivers
-more, the run is invalid, and `check_carried` raises an error.
+more than the link carried, the run is invalid, and `check_carried` raises an error.
 
-If a packet arrives, it has passed the last link with a rate limit during the flow's life. The payload with its headers
-has two upper limits during the flow's life. The first limit is the data that the link can carry at its rate. The second
-is the data that the link counted. The check covers the whole life of a flow. In a short window, a flow may deliver
-more, because data that waited for a missing packet count when this packet arrives.
+Every packet that arrives has passed the last link with a rate limit during the flow's life. The payload with its
+headers has two upper limits during the flow's life. The first limit is the data that the link can carry at its rate.
+The second limit is the data that the link counted. The check covers the whole life of a flow. In a short window, a flow
+may deliver more than the link carried. The reason: when a missing packet arrives, all data that waited for it count.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class _Load:
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program. A
-    program's connections are flows of their own."""
+    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program. Each
+    connection of a program is a separate flow."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -96,7 +96,7 @@ def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip
 
 @dataclass(frozen=True)
 class _Carried:
-    """An upper limit on the bits that the last links of a flow carried during its life."""
+    """An upper limit on the bits that the last links of a flow carried during the flow's life."""
 
     where: str
     bits: float
@@ -104,7 +104,8 @@ class _Carried:
 
 
 class _LastLinks:
-    """Finds the last link directions with a rate limit before each destination, and the bits that they carried."""
+    """For each destination, finds the last link directions on the way that have a rate limit. Also finds the bits that
+    these directions carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
@@ -137,8 +138,8 @@ class _LastLinks:
         return _Carried(where, bits, overhead) if math.isfinite(bits) else None
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
-        """For each possible path of a flow's packets, return the last direction with a rate limit. None means that no
-        direction limits the packets."""
+        """For each possible path of a flow's packets, return the last link direction that has a rate limit. None means
+        that no direction limits the packets."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
             # If the flow has only one path during its life, all its packets use this path.
@@ -157,9 +158,9 @@ class _LastLinks:
         return list(dict.fromkeys(routes["path"].iloc[max(first - 1, 0) : end]))
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
-        """Return the last directions with a rate limit on the way to a destination. From there, a path without rate
-        limits leads to the destination. None means that the whole way from the source to the destination may be without
-        rate limits."""
+        """Return the last directions with a rate limit on the way to a destination. After such a direction, a path
+        without rate limits leads to the destination. None means that a path from the source to the destination may have
+        no rate limit at all."""
         if destination not in self._gates:
             host = host_node(destination)
             reached, gates = [host if host in self._into else destination], []
@@ -186,7 +187,8 @@ class _LastLinks:
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
         """Return how many bits a direction can carry during a flow's life. Also return the direction's highest rate in
-        this time. The bits are infinite if the direction has no rate limit, or if no limit can be computed."""
+        this time. If the direction has no rate limit, the number of bits is infinite. It is also infinite if no limit
+        can be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the TCP flows that compete for a link, and the times at which they compete.
 
-Two flows compete while both are alive and their data pass the same rate-limited link in the same direction. Flows of
-the same ordered pair of stations take the same path. Flows in opposite directions do not compete, because each
-direction of a link has its own queue and rate.
+Two flows compete while both are alive and send their data over the same direction of a rate-limited link. Flows of the
+same ordered pair of stations take the same path. Flows in opposite directions do not compete, because each direction of
+a link has its own queue and rate.
 
-Two flows are competitors if they compete for at least `LEAST_NS`. This time must also be at least `LEAST_RATIO` of the
-life of the flow that lives longer. Over a shorter time, a share would only show how bursts of two flows alternate. For
-a long flow, the share over a short moment would also not be typical.
+Two flows are competitors if they compete for at least `LEAST_NS`. They must also compete for at least `LEAST_RATIO` of
+the longer of their two lives. Over a shorter time, a share would only show how bursts of two flows alternate. For a
+long flow, the share over a short moment would also not be typical.
 
-Connections of programs with almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection, which
-negotiates the test, does not compete either.
+Connections of programs that carry almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection negotiates
+the test. It does not compete either.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 
 @dataclass(frozen=True)
 class Competition:
-    """The TCP flows of a run that may compete, and for each flow its competitors.
+    """The TCP flows of a run that may compete, with the competitors of each flow.
 
     lives: dict of flow number to Life. The lives of all TCP flows.
     controls: frozenset of int. The numbers of control connections, which do not compete.
     rivals: dict of flow number to tuple of int. For each TCP flow, the numbers of its competitors in ascending order.
-    together: dict of flow number to Spans. The times at which a flow competed with all its competitors simultaneously.
+    together: dict of flow number to Spans. For each flow, the times at which it competed with all its competitors
+        simultaneously.
     """
 
     lives: Mapping[int, Life]
@@ -119,13 +120,13 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """Return, for each interval from `from_ns` to `until_ns`, how much of it `spans` cover, in ns."""
+    """For each interval from `from_ns` to `until_ns`, return for how many ns `spans` cover it."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 
 
 def _controls(tables: Tables) -> set[int]:
-    """Return the numbers of control connections of programs, and of the first connection of each iperf3."""
+    """Return the numbers of the programs' control connections. They include the first connection of each iperf3."""
     found = set()
     by_program: dict[int, list[int]] = {}
     for connection in tables.connections:
@@ -148,7 +149,8 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """For each pair of stations, the rate-limited link directions that its data use over time."""
+    """For each pair of stations, the link directions that carry its data over time. Only directions with a rate limit
+    are included."""
 
     def __init__(self, tables: Tables, links: LinkValues) -> None:
         self._tables, self._links = tables, links
@@ -156,8 +158,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Return the time spans in which the paths of two pairs of stations share a direction of a link. The result is
-        the whole run if `one` equals `other`."""
+        """Return the time spans in which the paths of two station pairs use a common link in the same direction. The
+        result is the whole run if `one` equals `other`."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))

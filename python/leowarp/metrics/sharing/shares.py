@@ -4,8 +4,8 @@
 `metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its in-order goodput,
 divided by the sum of its own and its competitors' goodput. The share covers only the times at which the flow competes
 with all its competitors. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all rates are equal,
-and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if each of its
-competing flows competes with all the others.
+and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if every
+competing flow competes with all other competing flows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ bursts of the flows."""
 
 
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
-    """Return Jain's index. None means that there are no rates, or that all are 0.
+    """Return Jain's index. None means that there are no rates, or that all rates are 0.
 
     rates: The rates in any unit, not negative.
 
@@ -59,10 +59,10 @@ class Shares:
     """The goodput shares of the TCP flows of a run.
 
     ratio: dict of flow number to float or None. The share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. The reason why the share is missing. None means that the flow has a
-        share, or that the run has at most one TCP flow.
+    reason: dict of flow number to str or None. The reason why the flow has no share. The reason is None if the flow has
+        a share, or if the run has at most one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `reason`, and the time from `from_s` to `until_s` in
-        which the flows competed. A value is None if it does not apply.
+        which the flows competed. None means that a value does not apply.
     """
 
     ratio: dict[int, float | None]
@@ -134,7 +134,7 @@ def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
 
 
 class _Rates:
-    """The in-order goodput of flows, over the times in which these flows compete."""
+    """The in-order goodput that flows have while they compete."""
 
     def __init__(self, tables: Tables, found: Competition) -> None:
         self._tables, self._lives = tables, found.lives
@@ -142,8 +142,8 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """Return the goodput in bit/s of each flow of a group, within `spans`. None means that the goodput of a flow is
-        unknown."""
+        """For each flow of a group, return the goodput within `spans` in bit/s. None means that the goodput of a flow
+        is unknown."""
         rates = []
         times = spans.tobytes()
         for number in group:
@@ -170,8 +170,8 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return instants from a flow's start to its end. For each instant, also return the bytes received in order until
-    then. None means that the bytes are unknown."""
+    """Return instants from a flow's start to its end. For each instant, also return how many bytes were received in
+    order up to this instant. None means that the bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
@@ -184,8 +184,8 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     """Return each TCP flow's goodput and share in bins, one flow after another. The columns are `t_ns, flow,
     goodput_bps, share_ratio, jain_index`.
 
-    A flow has a row for each bin that lies within its life. The share and index consider the flow itself, and the
-    competitors that live during the whole bin. Both are null if no competitor lives during the bin.
+    A flow has a row for each bin that lies within its life. The share and the index are computed over the flow itself,
+    and the competitors that live during the whole bin. If there is no such competitor, both values are null.
 
     flows: The flows in `plan.flows`. Only TCP flows have rows in the result.
     bin_ns: The length of a bin.
@@ -226,7 +226,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes received in order at each sample. The first sample is 0 bytes at the flow's start."""
+    """Return the bytes received in order at each sample. The first sample is at the flow's start, and has 0 bytes."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures that are drawn from arrays, not from runs: fading, densities, recordings."""
+"""Figures that are drawn from arrays instead of runs: fading, densities, recordings."""

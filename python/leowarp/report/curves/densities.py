@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draw reordering: the reorder density (RD), the reorder buffer-occupancy density (RBD), and n-reordering.
 
-Each figure shows, for each value of an integer such as the displacement, the share of packets that have this value.
+Each figure is about an integer such as the displacement. For each value of the integer, it shows the share of packets
+that have this value.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -23,7 +24,7 @@ from leowarp.base.errors import TraceError
 from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
 
 WIDE_ENOUGH_FOR_LOG = 50.0
-"""If the largest share is more than this many times the smallest, the axis is logarithmic. On a linear axis the
+"""The axis is logarithmic if the largest share divided by the smallest share exceeds this value. On a linear axis the
 smallest bars would be invisible."""
 
 
@@ -33,7 +34,8 @@ class Shares:
 
     index: int array of shape (n,). The integer on the x axis: the displacement in packets (positive for late packets),
         the number of packets in the buffer, or n of n-reordering. Each integer occurs only once.
-    share: float array of shape (n,). The share of the packets with each integer in `index`, from 0 to 1.
+    share: float array of shape (n,). For each integer in `index`, the share of the packets that have this value, from 0
+        to 1.
     label: The name in the legend, or "" for no entry.
     style: The colour and line style for matplotlib. If `style` is empty, the n-th density gets the n-th style of the
         palette.
@@ -78,7 +80,8 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 
 
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """Draw n-reordering: which share of packets arrives directly after n packets that were sent later (RFC 4737, 5).
+    """Draw n-reordering. It is the share of packets that arrive directly after n packets that were sent later (RFC
+    4737, 5).
 
     densities: For each n, the share of the packets that are n-reordered. If no packet is n-reordered, the panel shows a
         text instead.
@@ -104,7 +107,7 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
     """Return a figure with the panel that `draw_density` draws.
 
-    footer: The text below the figure. It states how the shares were computed, in particular the thresholds.
+    footer: The text below the figure. It says how the shares were computed, and names the thresholds.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
     """
@@ -118,8 +121,8 @@ def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "",
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """Return a figure with the panel that `draw_n_reordering` draws. The parameters are the same as for `density`. No
-    error is raised if no density has a packet."""
+    """Return a figure with the panel that `draw_n_reordering` draws. The parameters are the same as for `density`. If
+    no density has a packet, the figure is drawn without an error."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a series of received power in three ways. They show its first seconds with the channel's states, its
-distribution beside the model's, and its fades."""
+"""Draws a series of received power in three ways. They show the first seconds of the series with the channel's states,
+its distribution beside the model's, and its fades."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""The figure shows this many seconds of the series over time. If it showed more, single fades would be too narrow to
+"""The figure shows this many seconds of the series over time. With a longer time, single fades would be too narrow to
 see."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
@@ -50,8 +50,8 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 def fading_figure(
     power: PowerSeries, channel: LandMobile | None = None, footer: str = "", *, seconds: float = FIRST_S
 ) -> Figure:
-    """Return a figure of a power series. Its first panel shows the power over the first seconds, with a strip of
-    states. Further panels describe the whole series: distribution, autocorrelation, and rate and duration of fades.
+    """Return a figure of a power series. The figure's first panel shows the power over the first seconds, with a strip
+    of states. Further panels describe the whole series: distribution, autocorrelation, and rate and duration of fades.
 
     channel: The channel that made the series. The closed forms of its model are drawn.
     footer: The text below the figure.
@@ -107,7 +107,8 @@ def fading_figure(
 
 
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
-    """Draw a strip of grey rectangles for the states over time, from light (first state) to dark (last state).
+    """Draw the states over time as a strip of grey rectangles. The first state is the lightest, and the last state is
+    the darkest.
 
     edges_s: float64 array of shape (n + 1,). The times in s at which states begin and end: state i lasts from entry i
         to entry i + 1.

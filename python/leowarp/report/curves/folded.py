@@ -73,8 +73,8 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
 
 
 def _schedule(description: Description) -> tuple[Schedule | None, str]:
-    """Return the schedule whose period is used to fold the series. Also return a text about the period and the
-    confidence in it."""
+    """Return the schedule whose period is used to fold the series. Also return a text about this period, and how
+    certain the period is."""
     finding = description.finding
     if description.schedule is not None:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
@@ -148,7 +148,7 @@ def _draw_slots(
     axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[np.float64], slot: NDArray[np.int64]
 ) -> None:
     """Draw an image with the smallest delay in each bin of each slot. Lost probes are drawn as dots. If the period is
-    right, the delay changes at the same phase in every row."""
+    right, the delay changes at the same phase in every row of the image."""
     edges_s = _edges_s(schedule, series)
     rows = slot - slot[0]
     every = -(-(int(rows[-1]) + 1) // _MOST_ROWS)
@@ -181,8 +181,8 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Return the edges of a period's bins, in s. The number of bins is `_BINS`. It is smaller if bins would be shorter
-    than the interval between probes."""
+    """Return the edges of a period's bins, in s. The number of bins is `_BINS`, or smaller if bins would otherwise be
+    shorter than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
     # If bins were shorter than the interval between probes, some bins would contain no probe. The figure would then
     # show the sender's clock.

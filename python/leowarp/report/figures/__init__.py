@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures by name. For example, `figure(run, "goodput")` draws one."""
+"""The figures by name. For example, `figure(run, "goodput")` draws the figure "goodput"."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ class FigureKind:
     draw: The function `draw(runs, **options) -> Figure`.
     caption: The text that says what the figure shows and how to read it.
     study: The number of the reproduced figure in `frederiksen2024`, or "".
-    several: Whether the figure shows all its runs, or only the first.
-    shows: The subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel,
-        measurements by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more
-        flows than lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and
-        `pings` (with replies). `capacity` means TCP flows over a link with a capacity table. `changes` means TCP flows
-        over a path that can change. The page of a run leaves out the figures whose subject does not occur in the run.
+    several: Whether the figure shows all runs that it gets. If not, it shows only the first run.
+    shows: The subject of the figure, a key of `_HAS`. The possible subjects are routes over satellites, a mobile
+        channel, measurements by programs (`players`, `page loads`), and kinds of flows. `many tcp` means more TCP flows
+        than lines can distinguish. `pairs` means TCP flows between many pairs of stations. `sizes` means many TCP flows
+        with a size. `pings` means pings with replies. `capacity` means TCP flows over a link with a capacity table.
+        `changes` means TCP flows whose path can change. The page of a run leaves out the figures whose subject does not
+        occur in the run.
     needs: The trace tables from which the figure is drawn.
     part: The section of a run's page that contains the figure.
     own_flows: Whether the figure itself chooses the flows that it shows.
@@ -69,7 +70,7 @@ class FigureKind:
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:
-        """Return whether each of the runs has the figure's subject."""
+        """Return whether the figure's subject occurs in every run."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
@@ -264,8 +265,8 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         The name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
         The numbers or names of the flows to draw, in each run. The default is all flows that the figure can show. Up to
-        eight flows have one line each. With more flows, the figure shows their distribution or the flows that were
-        affected most. The text of the figure says which flows it shows.
+        eight flows have one line each. With more than eight flows, the figure shows their distribution or the flows
+        that were affected most. The text of the figure says which flows it shows.
     options
         The options of the figure, for example `bin_ns`, `start_s`, `change_s`.
 

@@ -111,7 +111,7 @@ def completion(runs: Sequence[Run]) -> Figure:
     drawn, too.
 
     A hollow triangle is a flow that was not complete at its stop time or at the end of the run. The triangle is drawn
-    at the time that the flow lasted so far. The completion time is longer.
+    at the time that the flow lasted so far. The flow's completion time is longer than this time.
 
     runs: The runs. With a single run, each congestion control has its own colour. With several runs, each run has its
         own colour.
@@ -153,8 +153,8 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the median size and median completion time of the flows in each bin of sizes. A bin is left out if half or
-    more of its flows were not complete."""
+    """For each bin of sizes, return the median size and the median completion time of its flows. A bin is left out if
+    half or more of its flows were not complete."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
@@ -191,7 +191,7 @@ def has_sizes(run: Run) -> bool:
 
 def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
     """Return the groups of flows that share a colour, each with its name in the legend. With one run, a group is a
-    congestion control. With several runs, a group is a run."""
+    congestion control. With several runs, each run is one group."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))

@@ -71,7 +71,7 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the content of a player's buffer in s over time, as the points of a line: `(t_s, buffer_s)`.
 
     When a segment arrives, the buffer grows by the whole segment. Between arrivals, the buffer shrinks while the player
-    plays, and is otherwise constant.
+    plays, and stays constant while it does not play.
 
     segments: The rows of the table `measures`, sorted by `end_ns`.
     """
@@ -91,8 +91,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
-    """Draw the times at which the objects of a page were requested and arrived. A flow's panel shows only its slowest
-    page load.
+    """Draw the times at which the objects of a page were requested and arrived. Of each flow, the figure shows only the
+    slowest page load.
 
     runs: The runs with page loads.
     Returns: A figure with one panel per flow, in ms since the page's start. Each object is a bar.
@@ -124,7 +124,7 @@ def waterfall(runs: Sequence[Run]) -> Figure:
 
 
 def _flows_with(run: Run, kind: str) -> list[int]:
-    """Return the flows of programs that completed a measurement of kind `kind`, in order of their numbers."""
+    """Return the sorted numbers of the flows whose programs completed a measurement of kind `kind`."""
     if not run.tables.has("measures"):
         return []
     rows = run.tables.measures

@@ -30,8 +30,8 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 
 
 def chosen_changes(run: Run, count: int) -> list[int]:
-    """Return the times of the route changes with the most late packets. Among changes with equally many late packets,
-    those with the most lost packets come first.
+    """Return the times of the route changes with the most late packets. If changes have equally many late packets, the
+    change with the most lost packets comes first.
 
     run: A view of one flow, or a run with one flow.
     Returns: The times in ascending order, in ns on the run's clock. If the run has fewer changes than `count`, all
@@ -54,11 +54,11 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
-    """Return the view of that flow of the first run that has the most late packets at one route change.
+    """Of the first run's flows, return the view of the flow with the most late packets at one route change.
 
     runs: The views of the flows. Views of runs other than the first are ignored.
-    change_s: The time in s of the route change at which the flows are compared. None means that all changes are
-        compared. Flows whose path did not change at `change_s` come last.
+    change_s: The time in s of the route change at which the flows are compared. If it is None, the flows are compared
+        over all changes. Flows whose path did not change at `change_s` come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
     group = by_run(runs)[0]
@@ -91,12 +91,12 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
 
     runs: The runs, or views of their flows.
     count: The number of columns if there is a single run.
-    change_s: The time in s that all columns show. By default, several runs are shown at the time that
+    change_s: The time in s around which every column is drawn. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: The columns in the order of the runs, or in order of time for one run. For one run, the columns show the
-        route changes with the most late packets of all flows. If several changes have equally many, those with the most
-        lost packets are chosen. A column contains the flows whose path changed at the column's time. If lines cannot
-        distinguish all flows, a column shows the flows that were affected most.
+        route changes with the most late packets of all flows. Among changes with equally many late packets, those with
+        the most lost packets are chosen. A column contains the flows whose path changed at the column's time. If lines
+        cannot distinguish all flows, a column shows the flows that were affected most.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -252,8 +252,8 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Draw the smoothed RTT of each flow, and the RTT of the flow's path without queues. The packets' RTT is drawn only
-    if the run has one flow."""
+    """Draw the smoothed RTT of each flow, and the RTT that the flow's path has without queues. The packets' RTT is
+    drawn only if the run has one flow."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         if not several:

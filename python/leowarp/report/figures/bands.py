@@ -24,8 +24,8 @@ MOST_PANELS = 6
 """The maximum number of flows in a figure, each with its own panel."""
 
 Series = Callable[[Run, int, np.ndarray], np.ndarray]
-"""A function of a run, a flow's number and bin edges in ns. It returns one value of the flow per bin, or nan for an
-unknown value."""
+"""A function of a run, a flow's number and bin edges in ns. For each bin, it returns the flow's value, or nan if the
+value is unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
@@ -67,8 +67,8 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each column of `values`, return the lower end of the band, the median, and the upper end of the band. The
-    band's ends are order statistics, as in `leowarp.scalars.medians`. If a run has no value in a column, all three
-    results are nan in this column.
+    band's ends are order statistics, as in `leowarp.scalars.medians`. If at least one run has no value in a column, all
+    three results are nan in this column.
 
     values: float array of shape (runs, columns)
     """
@@ -94,7 +94,7 @@ def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Return a function that gives the value of a socket column at the middle of each bin, divided by `size`."""
+    """Return a function. It takes a socket column's value at the middle of each bin, and divides it by `size`."""
 
     def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)

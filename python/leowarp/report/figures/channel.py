@@ -35,7 +35,7 @@ BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
 
 def channel_over_time(runs: Sequence[Run]) -> Figure:
-    """Draw the received Es/N0, the outcomes of codewords, and the goodput of the first run in three panels.
+    """Draw three panels of the first run: the received Es/N0, the outcomes of codewords, and the goodput.
 
     Raises TraceError for the same reasons as `Run.realisation`.
     """
@@ -97,8 +97,8 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw the lowest constant Es/N0 at which a codeword is decoded: after its first transmission, and after all its
-    transmissions."""
+    """Draw the lowest constant Es/N0 at which a codeword is decoded. Lines show the values after the first transmission
+    and after all transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
@@ -144,8 +144,9 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Return two values. The first has the percentages of each kind of codeword that begins in each bin. It is an array
-    of shape (kinds, bins). The second has the names of the kinds. The last name is "lost"."""
+    """Return two values. The first value has the percentage of each kind of codeword among the codewords that begin in
+    each bin. It is an array of shape (kinds, bins). The second value has the names of these kinds. The last name is
+    "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
     # A billionth is subtracted: a quotient of floats may be slightly above an integer, which would add an empty bin.

@@ -39,8 +39,8 @@ def goodput_cdf(
 
     y_scale: {"linear", "log"}. With "log", rare dips are visible.
     skip_s: The time at the start that is left out (slow start), in s.
-    series: {"in_order", "acked", "sacked"}. The goodput counts data in order at the receiver, or data that the sender
-        knows to be acknowledged.
+    series: {"in_order", "acked", "sacked"}. "in_order" counts data in order at the receiver. "acked" and "sacked" count
+        data that the sender knows to be acknowledged.
     bin_ns: The length of a bin, in ns. Shares of time are computed as shares of the bins.
     Returns: A figure with one step curve per flow. If there are too many flows for different lines, only those with the
         lowest, median and highest mean are coloured. All others are grey.
@@ -79,7 +79,7 @@ def goodput_cdf(
 
 
 def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
-    """For each value of the smoothed RTT, draw the share of time in which the RTT is above it (fig. 5). The axis of
+    """For each value of the smoothed RTT, draw the share of time in which the RTT is larger (fig. 5). The axis of
     shares is logarithmic.
 
     skip_s: The time at the start that is left out (slow start), in s.
@@ -123,7 +123,8 @@ def _names_in(runs: Sequence[Run]) -> float:
 
 
 def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
-    """Add the legend inside the panel. If its entries are names of flows, which are long, add it above the panel."""
+    """Add the legend inside the panel. If the legend contains the names of flows, which are long, add it above the
+    panel."""
     if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
@@ -142,8 +143,8 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """Return the ticks of the axis: the capacity and round numbers, in order of importance. A tick closer than 7 % of
-    the axis to a more important tick is left out."""
+    """Return the ticks of the axis: the capacity and round numbers, in order of importance. If two ticks are closer
+    than 7 % of the axis, the less important tick is left out."""
     scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
     round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
     wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
@@ -156,8 +157,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Make the axis linear up to about the mean goodput, and logarithmic above it. If a flow seldom fills its path, the
-    linear part of the axis shows most of its bins."""
+    """Make the axis linear up to about the mean goodput, and logarithmic above it. A flow may seldom fill its path.
+    Most of its bins are then in the linear part of the axis."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)

@@ -28,9 +28,9 @@ class Drawing:
     """The figures to draw, and their file formats.
 
     names: The names of the figures. The default is all figures for which the runs have data.
-    formats: The formats in which figures are drawn in addition to the page's own formats.
-    flows: The flows of the first run that the figures show. The default is all flows.
-    change_s: The time in s of the route change that figures around route changes show.
+    formats: The page has its own formats for figures. These are additional formats.
+    flows: Which flows of the first run the figures show. The default is all flows.
+    change_s: Some figures show the time around a route change. This is the time in s of their route change.
     on_figure: The function that is called after each figure.
     """
 

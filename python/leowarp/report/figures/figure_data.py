@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the numbers of a figure back from the drawn figure. Each figure of a page has a CSV file with its numbers.
 
-The numbers come from matplotlib's artists, not from the run's tables, so a figure and its file always agree.
+The numbers are read from matplotlib's drawn objects, not from the run's tables. A figure and its CSV file therefore
+always agree.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     """Return the points of a figure as CSV. Numbers have nine digits. Comments at the top name the axes of each panel.
 
     The columns are `COLUMNS`: panel (from 1), name in the legend (may be empty), and coordinates of the point. `y_low`
-    is the lower end of a bar or a band, and empty for a line. In an image, `y_low` is the value of a cell, and `y` is
-    the row.
+    is the lower end of a bar or a band. For a line, `y_low` is empty. In an image, `y_low` is the value of a cell, and
+    `y` is the row.
 
-    flows: The flows that the user chose for this figure. A comment in the CSV text lists them, so that the figure can
-        be drawn again with them (`flows_of_text`).
+    flows: The flows that the user chose for this figure. A comment in the CSV text lists these flows, so that the
+        figure can be drawn again with them (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]

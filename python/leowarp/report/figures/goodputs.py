@@ -27,10 +27,10 @@ def goodput_over_time(
     """Draw goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of
     its run.
 
-    series: {"in_order", "acked", "sacked"}. "in_order" is data in order at the receiver. The other two are data that
-        the sender knows to be acknowledged.
-    bin_ns: The length of a bin, in ns. With more than `MOST_BINS` bins, the line shows means of several bins, and an
-        area shows the range of these bins.
+    series: {"in_order", "acked", "sacked"}. "in_order" is data in order at the receiver. "acked" and "sacked" are data
+        that the sender knows to be acknowledged.
+    bin_ns: The length of a bin, in ns. If there are more than `MOST_BINS` bins, the line shows means of several bins.
+        An area shows the range of these bins.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
     Raises TraceError if a run has no TCP flow.
     """
@@ -72,8 +72,8 @@ def goodput_over_time(
 def top_mbps(runs: Sequence[Run]) -> float:
     """Return the upper limit of the goodput axis in Mbit/s. It is inf if the capacity of a path is unknown or changes.
 
-    When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. The bins
-    with these data are cut off at the top, because a longer axis would make dips unreadable.
+    When a missing packet arrives, all data behind it are delivered at once. The rate is then several times the
+    capacity. The bins with these data are cut off at the top, because a longer axis would make dips unreadable.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 

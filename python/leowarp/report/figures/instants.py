@@ -18,7 +18,8 @@ RULE = (
 
 
 def hits(run: Run) -> dict[int, tuple[int, int]]:
-    """Return the late and lost packets at each route change of a view's flow. The keys are the changes' times in ns."""
+    """For each route change of a view's flow, return the late and the lost packets. The keys are the times of the
+    changes in ns."""
     changes = run.changes
     # The numbers of late and lost packets are null if the run did not observe single packets (observe.truth = false).
     # When changes are compared, null is replaced by 0. No page shows this 0 as a number of packets.
@@ -62,8 +63,8 @@ def common_instant(views: Sequence[Run]) -> int | None:
 
 
 def chosen_instant_s(views: Sequence[Run], text: str) -> float:
-    """Return the time in s that the user's `text` means. The text is a time such as "150 s", or the number (from 1) of
-    a route change.
+    """Convert the user's `text` to a time in s. The text is a time such as "150 s", or the number (from 1) of a route
+    change.
 
     Raises ScenarioError if no change has this number, or if the time is outside of a run.
     """
@@ -97,7 +98,7 @@ def chosen_instant_s(views: Sequence[Run], text: str) -> float:
 
 
 def sentence(views: Sequence[Run], change_s: float | None) -> str:
-    """Return a sentence about the time that the figures around route changes show, or "" without a change."""
+    """Return a sentence that says which time the figures around route changes show. Without a change, return ""."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
     t_ns = common_instant([view for run in views for view in _flows_of(run)])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the parts of figures that have too many flows for one distinguishable line per flow. Some of these figures show
-bands of quantiles over all flows. The other figures show one thin grey curve per flow, with the lowest, the median and
-the highest curve in colour."""
+"""Draws parts of figures with many flows, in which a reader could not distinguish one line per flow. Some of these
+figures show bands of quantiles over all flows. The other figures show one thin grey curve per flow, with the lowest,
+the median and the highest curve in colour."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from leowarp.report.style import BEFORE, line_style
 from leowarp.results.run import Run
 
 MOST_GREY = 200
-"""The maximum number of grey curves in a figure. More curves look like one grey area, and each curve takes 1 ms and 2
-kB of the file."""
+"""The maximum number of grey curves in a figure. With more curves, the figure would look like one grey area. Each curve
+takes 1 ms, and 2 kB of the file."""
 
 Named = tuple[Run, str, dict[str, Any]]
 """A view, its name in the legend, and its line style."""
@@ -26,8 +26,8 @@ Named = tuple[Run, str, dict[str, Any]]
 def shown_apart(runs: Sequence[Run]) -> bool:
     """Return whether each view gets its own line.
 
-    Returns: True if there are at most `MOST_LINES` views. Also true if all views show different runs, because the user
-        named each run.
+    Returns: True if there are at most `MOST_LINES` views. The result is also True if all views show different runs,
+        because the user named each run.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
@@ -35,9 +35,10 @@ def shown_apart(runs: Sequence[Run]) -> bool:
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Draw the median and quantiles over the flows at each time.
 
-    axes: The axes to draw into. They get three bands and the line of the median, each with a label for a legend.
-    series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. Quantiles at a
-        time include only the flows that have a value then.
+    axes: The axes into which three bands and the line of the median are drawn. Each band and the line have a label for
+        a legend.
+    series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. A quantile at a
+        time includes only the flows that have a value at this time.
     """
     # Two flows may have times that are equal in ns. Converted to s, these times may differ in the last bit. Without
     # rounding, two equal times would count as different times.
@@ -64,11 +65,12 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
     """Return each view to draw, with its label and the style of its curve.
 
-    scores: A number per view. If there are many views, those with the lowest, the median and the highest score are
-        coloured.
-    Returns: list of (view, label, style). Each of a few views has a colour. With more views, all curves are grey, and
-        only the first grey curve has a label. If there are more than `MOST_GREY` grey curves, only every n-th view in
-        the order of the scores is drawn. The label then states this.
+    scores: A number per view. If there are many views, three of them are coloured: those with the lowest, the median
+        and the highest score.
+    Returns: list of (view, label, style). If there are only a few views, each has its own colour. With more than a few
+        views, all curves except those three are grey. Only the first grey curve has a label. If there are more than
+        `MOST_GREY` grey curves, the views are sorted by score and every n-th view is drawn. The label then says that
+        only some views are drawn.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
@@ -97,8 +99,8 @@ def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[in
     scores. If scores are equal, earlier views are preferred.
 
     Returns kept: The selected views, in their original order.
-    Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows". If all are shown,
-        the text is "".
+    Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows". If `kept` contains
+        all views, the text is "".
     """
     if shown_apart(runs):
         return list(runs), ""

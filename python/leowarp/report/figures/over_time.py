@@ -37,10 +37,11 @@ def plot(
     names : sequence of str
         The names of the series (`leowarp.metrics.SERIES`). A name may be given without its unit.
     flow : int or str, or a sequence of them, optional
-        The numbers or names of the flows to draw, in each run. By default, all flows that have the series are drawn, if
-        there are at most eight.
+        The numbers or names of the flows to draw, in each run. By default, if at most eight flows have the series, all
+        of them are drawn.
     from_s, to_s : float
-        The first and last shown time on the run's clock. The default of `to_s` is the end of the run.
+        The first and the last time that the figure shows, on the run's clock. The default of `to_s` is the end of the
+        run.
 
     Raises
     ------

@@ -20,15 +20,15 @@ from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new
 from leowarp.results.run import Run
 
 MARKS = 110
-"""The maximum number of marks of one kind that a reader can distinguish on a page. If there are more marks, only every
+"""A reader can distinguish at most this number of marks of one kind on a page. If there are more marks, only every
 second (third, ...) mark is drawn."""
 
 TRACKS = 60
-"""About this many packets are drawn as a line from sending to arrival."""
+"""For about this many packets, a line is drawn from sending to arrival."""
 
 NEAR_S = 1.0
-"""The maximum time in s between a drawn change and the nearest sent packet. A sender that waits for a timeout sends
-nothing for seconds, so there may be no packet near a change."""
+"""The maximum time in s between a drawn change and the nearest sent packet. While a sender waits for a timeout, it
+sends nothing for seconds. There may therefore be no packet near a change."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class _Around:
 
 def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
     """Draw sequence numbers over time around one route change: packets, late packets, retransmissions, and ACKs. The
-    colour of an arrival shows the old or the new path.
+    colour of an arrival shows whether the packet took the old or the new path.
 
     If a run has several flows, the diagram shows the flow that has the most late packets at a single change.
 
@@ -89,8 +89,8 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
 def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
     """Draw the `packet_diagram` of one change in several runs, side by side, with the same packet numbers and axes.
 
-    runs: The runs to compare. They must be equal until the change, so that each packet has the same number in all runs.
-        Packet 0 is the first late packet of the first run.
+    runs: The runs to compare. The runs must be equal until the change, so that each packet has the same number in all
+        runs. Packet 0 is the first late packet of the first run.
     names: The names of the runs, for the titles of the panels.
     Raises TraceError for the same reasons as `packet_diagram`.
     """
@@ -143,8 +143,8 @@ def _around(run: Run, t_ns: int) -> _Around:
 def _frame(
     data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
 ) -> tuple[float, float, float, float]:
-    """Return the limits of the axes (lowest and highest number, begin and end in ms). The axes include the late
-    packets, the packets that overtook them, and the first retransmissions."""
+    """Return the limits of the axes (lowest and highest number, begin and end in ms). The axes cover the late packets,
+    the packets that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
         # A sender with a small window may send no packet within 60 ms of the change. If no packet is within 60 ms, the
@@ -211,7 +211,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:
-    """Return a mask that selects every n-th mark of `keep`. About `MARKS` marks remain."""
+    """Return a mask that keeps every n-th True value of `keep`, about `MARKS` in total."""
     chosen = np.flatnonzero(keep)
     few = np.zeros(len(keep), dtype=bool)
     few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True

@@ -36,8 +36,8 @@ def draw_probes(
     axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
     size: float | None = None,
 ) -> None:  # fmt: skip
-    """Draw the round-trip time of each probe over its sending time. Lost probes are ticks on the time axis. Changes are
-    pink lines.
+    """Draw the round-trip time of each probe. The x axis shows the sending time. Lost probes are ticks on the time
+    axis. Changes are pink lines.
 
     changes_s: The times of the changes on the run's clock, in s.
     zero_s: The time of the axis' origin on the run's clock, in s.
@@ -58,11 +58,11 @@ def draw_probes(
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Draw the smallest round-trip time of the probes between each two successive route changes, as a step curve.
+    """Draw a step curve. Each step is the smallest round-trip time of the probes between two successive route changes.
 
     axes: The axes, in s and ms.
     changes_ns: int64 array. The times of the changes in ascending order, on the run's clock.
-    guard_ns: Probes within this time before or after a change do not count.
+    guard_ns: Probes are ignored if they were sent within this time before or after a change.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -97,8 +97,7 @@ def ping_around_change(
     """Draw the round-trip times of probes just before and after one route change (fig. 4).
 
     change_s: The time in s of the change to show. By default, it is the route change with the largest round-trip time
-        within 1 s before or after it. If there are several runs, this change of the first run sets the time for all
-        runs.
+        within 1 s before or after it. With several runs, the time of this change in the first run is used for all runs.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
@@ -126,12 +125,12 @@ def ping_between_changes(
     runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
-    """Draw the round-trip times, except near route changes, and the smallest round-trip time of each slot as steps
-    (fig. 5).
+    """Draw the round-trip times, and the smallest round-trip time of each slot as steps (fig. 5). Round-trip times near
+    route changes are left out.
 
     runs: The runs with ping flows that get replies.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
-    guard_s: The time in s before and after each change in which probes are left out.
+    guard_s: Probes are left out if they are within this time in s before or after a change.
     Raises TraceError if a run has no ping flow with replies.
     """
     guard_ns, until_s = round(guard_s * 1e9), end_s or _end_s(runs)
@@ -157,7 +156,8 @@ def probe_delays(runs: Sequence[Run]) -> Figure:
     """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time.
 
     Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are too
-        many flows for lines, bands show quantiles of the one-way delay of all flows, for every 10 ms.
+        many flows for lines, the figure has bands. For every 10 ms, they show quantiles of the one-way delays of all
+        flows.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
@@ -231,7 +231,7 @@ def _panels(
 
 
 def _end_s(runs: Sequence[Run]) -> float:
-    """Return the time in s at which the longest run ends. It is the end of the shared time axis."""
+    """Return the time in s at which the longest run ends. This time is the end of the shared time axis."""
     return max(run.end_ns for run in runs) / 1e9
 
 

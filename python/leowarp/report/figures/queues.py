@@ -28,7 +28,8 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
 
     known: The queues in these bins that were already computed, keyed by direction. The function adds the queues that it
         computes.
-    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and at most as many bins as samples.
+    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and there are never more bins than
+        samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). The values are in packets. A value is nan
         if the path has fewer links at that time, or if the link has no samples.
     """
@@ -55,7 +56,7 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
 
 
 def queues(runs: Sequence[Run]) -> Figure:
-    """Draw the number of packets in the queue of each link of the path, over time.
+    """For each link of the path, draw the number of packets in the queue over time.
 
     runs: The runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
     Returns: A figure with one panel per run and pair of stations. A panel has a row per link of the path, over time in
@@ -147,12 +148,12 @@ def queues_at_change(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the queues around a route change. A dashed line is a link that the change removes from the path. The other
-    lines are links that it keeps or adds.
+    """Draw the queues around a route change. A dashed line is a link that the change removes from the path. All other
+    lines are links that the change keeps or adds.
 
     before_s, after_s: The shown time in s before and after each change.
-    count: The number of changes to show for a single run. If there are several runs, one change of each is shown.
-    change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
+    count: The number of changes to show for a single run. If there are several runs, one change of each run is shown.
+    change_s: The time in s that is shown for all runs. The default for several runs is the time that
         `instants.common_instant` chooses.
     Returns: A figure with one panel per change, in packets over s. A panel shows the flow that the panel's route change
         affected most. A link is left out if its queue never has more than one packet.

@@ -26,7 +26,7 @@ OVER_TIME = (
     ("mean_displacement_pkts", "Mean displacement", "packets"),
     ("entropy_nats", "Entropy of the reorder density, E_r", "nats"),
 )
-"""The columns of the reordering table that get a panel each, with title and axis label."""
+"""The columns of the reordering table that each get a panel, with the panel's title and axis label."""
 
 
 def reordering_densities(runs: Sequence[Run]) -> Figure:
@@ -63,12 +63,12 @@ def reordering_densities(runs: Sequence[Run]) -> Figure:
 
 
 def reordering_over_time(runs: Sequence[Run]) -> Figure:
-    """Draw the share of reordered packets, the mean displacement and the entropy, in windows of sending time and around
-    route changes.
+    """Draw three quantities over time: the share of reordered packets, the mean displacement and the entropy. They are
+    measured in windows of sending time, and around route changes.
 
-    Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines show windows. Thick lines show the
-        packets around a route change.
-    Raises TraceError if reordering was not measured in windows, and not around route changes either.
+    Returns: A figure with one panel for each entry of `OVER_TIME`, over time in s. Thin lines show windows. Thick lines
+        show the packets around a route change.
+    Raises TraceError if reordering was measured neither in windows nor around route changes.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -123,9 +123,9 @@ def _flow(run: Run) -> int:
 
 
 def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
-    """Return the views to draw, their rows in the reordering table, and a text about the views that are left out. Flows
-    without a late packet are left out if the run has several flows. If there are still more flows than lines can
-    distinguish, the flows with the fewest late packets are left out too.
+    """Return three items: the views to draw, their rows in the reordering table, and a text about the views that are
+    left out. Flows without a late packet are left out if the run has several flows. If there are still more flows than
+    lines can distinguish, the flows with the fewest late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
@@ -174,7 +174,7 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of a line. For each row, the line has a horizontal piece from the start of the row to its end.
-    If a row ends when the next row begins, their pieces are connected."""
+    If a row ends when the next row begins, the horizontal pieces of the two rows are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
     # If the next row begins after the end of a row, nan interrupts the line, because nothing was measured between the
@@ -185,7 +185,8 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[Run], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Write a text above the figure: which flows it shows, and how many packets RD omits because of its threshold."""
+    """Write a text above the figure. It says which flows the figure shows, and how many packets RD omits because of its
+    threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "

@@ -20,7 +20,7 @@ from leowarp.results.run import Run
 
 
 def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
-    """Draw the path before and after a route change on the globe, with all satellites on the visible side.
+    """Draw the globe, with the path before and after a route change. All satellites on the visible side are shown.
 
     change_s: The time in s of the change to show. The default is the change with the most late packets.
     Raises TraceError if the run has no constellation, or if its path never changed.
@@ -81,8 +81,8 @@ def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
 
 
 class _View:
-    """An orthographic projection onto a plane, seen from above the centre of its points. The unit of length is the
-    Earth's radius."""
+    """An orthographic projection of points onto a plane. The viewer is above the centre of the points. The unit of
+    length is the Earth's radius."""
 
     def __init__(self, points_m: np.ndarray, radius_m: float) -> None:
         self.radius_m = radius_m
@@ -105,8 +105,8 @@ class _View:
         return flat[:, 0], flat[:, 1], (depth > 0) | (np.hypot(flat[:, 0], flat[:, 1]) > 1.0)
 
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
-        """Return a projected polygon. `degrees` has its longitudes and latitudes. The result is None if all of it is on
-        the far side.
+        """Return a projected polygon. `degrees` has the polygon's longitudes and latitudes. The result is None if the
+        whole polygon is on the far side.
 
         Points on the far side are moved to the globe's edge, which is accurate enough for filling a coarse outline.
         """

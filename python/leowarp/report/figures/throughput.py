@@ -20,7 +20,7 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.results.run import Run
 
 BIN_S = 0.5
-"""The length of the bins in s. A bin is much longer than a round trip, and much shorter than a slot of 15 s."""
+"""The length of the bins in s. This length is much more than a round trip, and much less than a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
@@ -60,8 +60,8 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
     """Draw the goodput of the main flow and the capacity over time. Route changes are marked.
 
     bin_s: The length of a bin in s.
-    together: Whether all runs share one panel, with the capacity and the changes of the first run. Otherwise, each run
-        has its own panel.
+    together: Whether all runs are in one panel. This panel has the capacity and the changes of the first run. If the
+        value is false, each run has its own panel.
     """
     shown, what = hit_hardest(runs, [run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -95,8 +95,8 @@ def flow_shares(runs: Sequence[Run]) -> Figure:
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
         is the goodput of each of n competing flows. The index is 1 if all goodputs are equal, and 1/n (the dotted line)
-        if one flow has all the goodput. If a run has several groups of competing flows, the smallest of their indexes
-        is drawn.
+        if one flow has all the goodput. If a run has several groups of competing flows, the smallest of the groups'
+        indexes is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:

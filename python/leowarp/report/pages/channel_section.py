@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of the page about the mobile channel: codewords, their effect on packets, and the channel's states beside
-the model's."""
+"""The section of the page about the mobile channel. It shows codewords, their effect on packets, and the channel's
+states beside the model's."""
 
 from __future__ import annotations
 

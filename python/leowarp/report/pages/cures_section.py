@@ -179,8 +179,8 @@ _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for pack
 
 
 def _entry(view: Run, row: Any) -> list[object]:
-    """Return the table cells for one switch of a node's route. They are the time, the old and the new link, and the
-    destination of the packets."""
+    """Return the table cells for one switch of a node's route. The cells contain the time, the old link, the new link,
+    and the destination of the packets."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]

@@ -35,9 +35,10 @@ def chart(runs: Sequence[Run], element: str) -> str:
 
     runs: The views of TCP flows. In each of the chart's four `ROWS`, each view has one line. With more than
         `MOST_LINES` views, the chart starts with the lowest, the median and the highest mean goodput. The reader can
-        select other views. The three are chosen among flows that lived at least half as long as the longest flow.
-    Returns: The HTML of the chart, or "" if no row has data. A row whose lines are all 0 or without data is left out,
-        and the page says so.
+        select other views. These three views are chosen among flows that lived at least half as long as the longest
+        flow.
+    Returns: The HTML of the chart, or "" if no row has data. A row is left out if all its lines are 0 or without data.
+        The page says so.
     """
     # The limit keeps the page small: a line of 40,000 points takes 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
@@ -120,8 +121,8 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
 def _series(
     run: Run, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the chart's rows for a flow, each as (times in s, values). `queues` caches the queue of a path for flows
-    of the same pair."""
+    """Return the chart's rows for a flow, each as (times in s, values). `queues` caches the queue of a path, so that
+    all flows of the same pair can use it."""
     flow = run.main_flow
     # Bins are longer than 50 ms if the run is very long or has many flows.
     bin_ns = max(50_000_000, int(run.end_ns) // most // 50_000_000 * 50_000_000)

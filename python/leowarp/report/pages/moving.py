@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the animated page of runs (`leowarp view`) beside a report, and the report's link to it."""
+"""Write the animated page of runs (`leowarp view`) beside a report. Also make the report's link to this page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_RUNS = 4
-"""The maximum number of runs on an animated page, because each needs a globe and only four fit on a screen."""
+"""The maximum number of runs on an animated page. Each run needs a globe, and only four globes fit on a screen."""
 
 
 def moving(runs: Sequence[Run], folder: Path) -> str:

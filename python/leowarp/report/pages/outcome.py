@@ -18,8 +18,8 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 def outcome(run: Run) -> str:
     """Return sentences about a run's setting, result and route changes, as a paragraph of HTML.
 
-    If the run did not record a fact (no samples, no packet observation), it is left out. The sentences contain numbers,
-    and no adjectives that rate them.
+    A fact is left out if the run did not record it, for example without samples or packet observation. The sentences
+    contain numbers, and no adjectives that rate them.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)

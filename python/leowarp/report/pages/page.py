@@ -44,7 +44,7 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 """The keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""In the table of route changes, this many rows are visible before the reader unfolds it."""
+"""In the table of route changes, this many rows are visible at first. The reader can unfold the table."""
 
 MOST_CHARTED = 200
 """The maximum number of flows in the interactive chart, which lists the flows' names for selection. A page with 2,000
@@ -54,8 +54,8 @@ MOST_FIBRES = 3
 """The maximum number of station pairs for which the page compares the path's delay with the delay of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024). A figure reproduces one of the study's figures only if the run has
-this constellation."""
+"""The constellation of Frederiksen et al. (2024). A figure reproduces a figure of this study only if the run has this
+constellation."""
 
 
 def write_report(
@@ -70,7 +70,7 @@ def write_report(
     run_dir : path or Run
         A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command line that made the run. The default is the command line that repeats the run from its plan.
+        The command line that made the run. By default, it is a command line that repeats the run from its plan.
     formats : sequence of str
         The formats of the figures ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
@@ -141,7 +141,7 @@ def write_comparison(
     command : str, optional
         The command line that made the page. The page shows it.
     change : str, optional
-        The time of the route change that figures around changes show, for all runs: "150 s", or the number of a change,
+        Some figures show a route change. This is the change for all runs: its time, such as "150 s", or its number,
         from 1. By default, `leowarp.report.figures.instants.RULE` chooses the change.
     on_figure : callable, optional
         A function that is called after each figure, with the number of figures drawn so far and the number of all
@@ -235,8 +235,8 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _kinds(view: Run) -> str:
-    """Return the number of flows of each congestion control, and of each other kind, such as "2 cubic, 1 bbr, 1
-    ping"."""
+    """Return text such as "2 cubic, 1 bbr, 1 ping". TCP flows are counted by congestion control, and all other flows by
+    kind."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 

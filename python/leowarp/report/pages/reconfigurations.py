@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of the page about the reconfigurations of an access link. For an access link, it replaces the section
-about route changes over satellites."""
+"""The section of the page about the reconfigurations of an access link. A run with an access link has this section
+instead of the section about route changes over satellites."""
 
 from __future__ import annotations
 

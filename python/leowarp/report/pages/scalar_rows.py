@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the rows of a page's tables from a summary's scalars, whose declarations give words, unit and scale."""
+"""Make the rows of a page's tables from a summary's scalars. The declaration of a scalar contains its words, unit and
+scale."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""A row of the table: the name of a scalar, or (name, words). The words replace the declared words. The declared words
-may refer to the scalar in the row above. If the table has another scalar there, other words are needed."""
+"""A row of the table: the name of a scalar, or (name, words). The given words are used instead of the words in the
+scalar's declaration. The declared words may refer to the scalar in the row above. If the table has a different scalar
+in the row above, other words are needed."""
 
 
 def scalar_rows(
@@ -20,7 +22,7 @@ def scalar_rows(
     *,
     unknown: bool = False,
 ) -> list[list[object]]:
-    """Return the cells of each row. They are a text, the unit, and one value in this unit for each column.
+    """Return the cells of each row. A row has a text, the unit, and one value in this unit for each column.
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: The summaries of runs or of flows.

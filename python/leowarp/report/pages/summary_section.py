@@ -27,7 +27,7 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""The groups of scalars of a flow for the top of the page, in order of preference. The page shows the first scalar of
+"""The groups of a flow's scalars for the top of the page, in order of preference. The page shows the first scalar of
 each group that has a known value."""
 
 FLOW_ROWS = (
@@ -98,11 +98,11 @@ RUN_ROWS = (
 
 
 def first_numbers(runs: Sequence[Run]) -> str:
-    """Return the six most important numbers. For one run they are side by side. For several runs they are a table. If a
-    run has TCP flows, its numbers cover only these flows.
+    """Return the six most important numbers. For one run, the numbers are side by side. For several runs, the numbers
+    are in a table. If a run has TCP flows, its numbers cover only these flows.
 
-    Returns: HTML. Numbers of several flows are added if a sum makes sense (rates, packets). Otherwise, their median is
-        shown.
+    Returns: HTML. For several flows, the sum is shown if a sum makes sense (rates, packets). Otherwise, the median of
+        the flows is shown.
     """
     of_runs = [_first_of(run) for run in runs]
     # Labels of the first run come first, then labels that only other runs have.
@@ -120,7 +120,7 @@ def first_entries(run: Run) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """Return a table row with the value of one number in each of several runs."""
+    """Return a table row for one number. The row has the value of this number in each of several runs."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -145,8 +145,8 @@ def _first_of(run: Run) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Return a row's text for all flows of a section, and a text that says which flows it covers. For a single flow,
-    the second text is ""."""
+    """Return two texts. The first is a row's text for all flows of a section, and the second says which flows it
+    covers. For a single flow, the second text is ""."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[access]`: the link of a terminal to a satellite network, from a profile.
+"""The section `[access]`, which describes a terminal's link to a satellite network with a profile.
 
 A key without a direction applies to the downlink (gateway to terminal) or to both directions. A key that ends in `_up`
-applies to the uplink. The source of each value is named beside the value, and in full in docs/guides/access-links.md.
+applies to the uplink. The name of each value's source is beside the value. docs/guides/access-links.md describes the
+sources in full.
 *Study*: G. Huston, A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of
 SpaceNetLab/LeoCC at 867e673.
 *LENS*: the pings of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics match the
@@ -33,7 +34,7 @@ class Access(QueueKeys, FollowsConstellation):
     """A model of a satellite network's access link, between the hosts `dish` and `server`.
 
     The profile reproduces published statistics. It does not model the radio. Capacity, delay and loss do not depend on
-    each other. Only reconfigurations affect all three (docs/limitations.md, access links).
+    each other. Only reconfigurations affect capacity, delay and loss together (docs/limitations.md, access links).
 
     base_rtts: The evenly spaced quantiles of a slot's base round trip. If the list is empty, the keys `base_rtt_min`,
         `base_rtt_max` and `base_step_min` apply.
@@ -385,8 +386,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys that have no effect. They are the keys of a constellation, and all keys of `[network]` except
-        neighbours and packet length."""
+        """Return the keys that have no effect. The result has the keys of a constellation. It also has all keys of
+        `[network]` except neighbours and packet length."""
         # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}
@@ -430,8 +431,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return the defaults that differ from a constellation's. They shorten the run and the windows of stored
-        packets, and enlarge TCP's buffers."""
+        """Return the defaults that differ from a constellation's. With these defaults, the run and the windows of
+        stored packets are shorter, and TCP's buffers are larger."""
         # A reconfiguration occurs every 15 s. At 250 Mbit/s, stored windows of whole seconds would then contain a
         # quarter of all packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses
         # about half of a socket's buffer for data.
@@ -444,7 +445,7 @@ class Access(QueueKeys, FollowsConstellation):
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Return the terminal, the gateway and the point of presence, in this order.
 
-        Returns: A tuple of three Station, with height 0 m. It is used only with ``geometry = "constellation"``.
+        Returns: A tuple of three Station, with height 0 m. The tuple is used only with ``geometry = "constellation"``.
             `stations` is ignored.
         """
         return (
@@ -482,10 +483,10 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 
 
 def _check_base(section: Section, problems: Problems) -> None:
-    """Check that from any base round trip, the next slot's base can differ by the minimum step and stay in range.
+    """Check that the next slot's base can differ by the minimum step and stay in range, whatever the present base.
 
-    If the base is in the middle of the range, a step in either direction has half of the range: high - low >= 2 step. A
-    constant base is valid. Its bounds are equal, and its step is 0.
+    For a base in the middle of the range, a step must fit into half of the range: high - low >= 2 step. A base with
+    equal bounds and a step of 0 is constant. It is valid.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")

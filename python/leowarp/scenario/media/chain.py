@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[chain]`: links in a row that never change.
+"""The section `[chain]`: a row of links. The links never change.
 
 The network is so small that its delays, throughputs and queue lengths can be computed by hand.
 """
@@ -19,7 +19,7 @@ from leowarp.scenario.text.key import count, quantity
 class Chain(RateKeys, MediumSection):
     """The routers r0 to rN in a row between hosts A and B, with one fixed path.
 
-    Every quantity on a chain has a formula (docs/accuracy.md, a check by hand), and tests compare the link model with
+    For a chain, a formula gives every quantity (docs/accuracy.md, a check by hand). Tests compare the link model with
     these formulas.
     """
 

@@ -26,7 +26,7 @@ ELEMENT_KEYS = ("leave_out", "element_sets")
 """The keys that have no effect without a file of orbital elements."""
 
 WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
-"""The keys that have no effect with a file of orbital elements."""
+"""These keys have no effect if the satellites come from a file of orbital elements."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,11 +159,11 @@ class Constellation(MediumSection):
 
     @property
     def patterns(self) -> tuple[Shell, ...]:
-        """The Walker patterns. They are the shells, or the single pattern that the constellation's own keys describe.
-        With a file of elements there is none.
+        """The Walker patterns. The patterns are the shells, or the single pattern that the constellation's own keys
+        describe. With a file of elements, there are no Walker patterns.
 
-        Raises ValueError if a Walker key is None although there are neither shells nor a file. This happens only before
-        a plan is resolved.
+        Raises ValueError if there are no shells and no file, and a Walker key is None. This happens only before a plan
+        is resolved.
         """
         if self.shells or self.tle is not None:
             return self.shells
@@ -175,17 +175,18 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return an empty mapping, because a constellation uses every key of the other sections."""
+        """Return an empty mapping. No key is idle, because a constellation uses every key of the other sections."""
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in the preset, and check the Walker keys. Without a preset, all Walker keys must be present. With a file
-        of orbital elements, none may be present.
+        of orbital elements, no Walker key may be present.
 
-        section: The section ``[constellation]``, to which the preset's values are added. Keys of the text are kept.
-        problems: The list that receives an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F
-            not below P, and a hash without a file.
+        section: The section ``[constellation]``, to which the preset's values are added. Keys that the text sets are
+            not changed.
+        problems: The list that receives mistakes: an unknown preset, missing Walker keys, Walker keys beside `tle`, a
+            phasing F that is not below P, and a hash without a file.
         """
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
@@ -227,10 +228,10 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """The base class of media that can take their delays from moving satellites.
 
-    FOLLOWS: A key of the medium, and a preset. The value "constellation" of this key selects a constellation. Hints
-        propose this preset.
-    constellation: The scenario's ``[constellation]``, which is not a key of this section. None means that the medium
-        does not follow a constellation.
+    FOLLOWS: A key of the medium, and a preset. If this key has the value "constellation", the medium follows a
+        constellation. Hints propose this preset.
+    constellation: The section ``[constellation]`` of the scenario. It is not a key of the medium's section. None means
+        that the medium does not follow a constellation.
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]

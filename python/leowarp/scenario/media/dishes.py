@@ -2,7 +2,7 @@
 """The section `[stations.access]`: stations that are connected to a constellation through a dish with an access link.
 
 The table has the keys of `[access]`, and the dish uses the constellation's satellites. The places of a terminal, a
-gateway or a point of presence have no effect. Base round trips have no effect either.
+gateway or a point of presence have no effect. The keys of base round trips also have no effect.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems
 
 DISH = "access"
-"""The key of a station that contains its access link."""
+"""The name of the key that contains a station's access link."""
 _PLACES = (
     "geometry", "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
     "pop_longitude",
@@ -49,8 +49,8 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _forget_places(section: Section) -> None:
-    """Remove the base round trips that a preset file gives. They have no effect for a dish, whose round trips follow
-    from the constellation."""
+    """Remove the base round trips that a preset file gives. These values have no effect for a dish. A dish's round
+    trips follow from the constellation."""
     file = section.nodes.get("preset_file")
     if file is None or file.origin.file == section.origin.file:
         return

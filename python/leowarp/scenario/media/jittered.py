@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The section `[jittered]`: a path on which each packet has its own random delay.
 
-Emulation studies of reordering build a jittered path from netem's delay and jitter, followed by a token bucket filter.
+In emulation studies of reordering, a jittered path consists of netem's delay and jitter, followed by a token bucket
+filter.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate of the link for packets. Background traffic does not reduce it, unlike in `background.RateKeys`."""
+        """The rate in bit/s that the link offers to packets. Unlike in `background.RateKeys`, background traffic does
+        not reduce this rate."""
         return self.rate_bps
 
     @classmethod
@@ -91,7 +93,8 @@ class Jittered(MediumSection):
         limit is in packets.
 
         section: The section ``[jittered]``, which is not modified.
-        problems: The list that receives a missing table, a table without effect, or a queue in bytes.
+        problems: The list to which mistakes are added. A mistake is a missing table, a table without effect, or a queue
+            in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None

@@ -125,7 +125,7 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect together with another key. Every broken rule goes to `problems`.
+        """Check for keys that have no effect together with another key. Each such key is added to `problems`.
 
         `media/measured` reads and checks the files.
         """

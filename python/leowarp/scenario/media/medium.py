@@ -15,15 +15,15 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.media.mobile import Mobile
 
 Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
-"""The union of the media. A plan's medium is identified by its type. Messages list the sections in this order."""
+"""All types of media. The type of a plan's medium says which medium it is. Messages list the sections in this order."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
-"""A dict from a section's name to the section's medium."""
+"""A dict from the name of a medium's section to the type of the medium."""
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
-    """Return the type of the medium whose section is given. If a medium follows a constellation, it is chosen instead
-    of the constellation.
+    """Return the type of the medium whose section is given. A given medium that follows a constellation is preferred to
+    the constellation itself.
 
     given: The names of the given sections. At least one of them must be in `MEDIA`. Other names are ignored.
     Returns: A class of the union `Medium`. If the sections contradict each other, the result is the first medium in

@@ -16,18 +16,18 @@ Idle = Mapping[str, tuple[str, ...] | None]
 
 class MediumSection:
     """The base class of the sections that describe a medium. A scenario has exactly one medium. If the medium follows a
-    constellation, the scenario also has that section.
+    constellation, the scenario also has the section `[constellation]`.
 
-    A medium is a frozen dataclass whose fields are its keys. Its class attributes and methods apply presets and check
-    them, and set the defaults of other sections. The module or package of `leowarp.media` with the section's name
-    implements the medium's behaviour.
+    A medium is a frozen dataclass whose fields are its keys. The medium's class attributes and methods apply presets
+    and check them, and set the defaults of other sections. The module or package of `leowarp.media` with the section's
+    name implements the medium's behaviour.
 
     NAME: The name of the section, ``[NAME]``.
     STATIONS: The names of the medium's two stations. None means that the medium uses ``[[stations]]``.
     GOVERNS: A dict from a governing key to the keys that it governs. If a higher layer sets the governing key, these
         keys are removed (see `scenario.document`).
-    KEEPS: A dict from a governing key to the value with which it leaves the neighbouring keys in place. The default is
-        "none".
+    KEEPS: A dict from a governing key to a value. With this value, the governing key leaves the neighbouring keys in
+        place. The default is "none".
     """
 
     NAME: ClassVar[str]
@@ -49,16 +49,17 @@ class MediumSection:
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in keys that follow from others, and check all keys.
 
-        section: The medium's own decoded section, which is changed in place.
+        section: The decoded section of the medium. The function changes this object.
         problems: The list to which each broken rule is added. This function raises nothing.
         """
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return this medium's defaults for keys of other sections, as a dict of section to key to value.
+        """Return this medium's defaults for keys of other sections. The result maps each section to a dict from key to
+        value.
 
         sections: All sections of the text. The medium's own section is complete.
-        Returns: For example ``{"run": {"duration": "60 s"}}``. A key that the text gives is not changed.
+        Returns: For example ``{"run": {"duration": "60 s"}}``. The result does not change keys that the text contains.
         """
         return {}
 

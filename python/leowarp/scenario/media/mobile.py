@@ -33,13 +33,13 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     speed_m_per_s, carrier_hz: The terminal's speed v and the carrier frequency, which determine the half width v /
         lambda of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
-    data_bits, codeword_bits: The number of data bits in a codeword, and of all its bits. A codeword carries one IP
-        packet. Their quotient is the mother code's rate.
+    data_bits, codeword_bits: The number of data bits in a codeword, and the number of all its bits. A codeword carries
+        one IP packet. `data_bits` divided by `codeword_bits` is the mother code's rate.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio: The threshold is the mutual information per data bit that a
         packet needs to be decoded. The first transmission has as many bits as are needed to succeed with the
-        probability `first_target_ratio`. For later ones, it is `target_ratio`.
+        probability `first_target_ratio`. For later transmissions, this probability is `target_ratio`.
     constellation: The constellation that gives the delays with ``delays = "constellation"``, or None.
     """
 
@@ -238,9 +238,9 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. If the channel is
-        over a constellation, the constellation's links are not built. Their keys (for example rate and queue) then have
-        no effect."""
+        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. The channel may be
+        over a constellation. The constellation's links are then not built. The keys of these links, for example rate
+        and queue, then have no effect."""
         # Routes over a constellation determine the channel's delays, but the network contains no links of the
         # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
@@ -256,9 +256,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         """Check keys against each other. Every broken rule goes to `problems`.
 
         section: The section ``[mobile]``, which is not changed.
-        problems: The list that receives data bits that are not whole bytes or exceed the codeword, and a first
-            transmission shorter than the data or longer than the codeword. Also reported are keys without effect, and
-            unlimited queues on links that do not keep the order of packets.
+        problems: The list that receives the mistakes. The data bits must be whole bytes, and must not exceed the
+            codeword. The first transmission must not be shorter than the data or longer than the codeword. Keys without
+            effect are also reported, and unlimited queues on links that may reorder packets.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
@@ -341,12 +341,11 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
     "routing": {"interval": "10 s", "link_interval": "1 s"},
 }
-"""The defaults of other sections for a channel whose delays come from routes. Links, elevation mask and update interval
-are from ns-2's model of Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between two route updates,
-the delays change with the satellites' positions, in steps of some 30 us."""
+"""The defaults of other sections for a channel whose delays come from routes. `tauran2018` used ns-2. The links, the
+elevation mask and the update interval are therefore from ns-2's model of Iridium (tcl/ex/sat-iridium.tcl). The
+satellites move, so the delays also change between two route updates, in steps of some 30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 
 _OVERTAKING_QUEUE_PKTS = 65_536
-"""The maximum number of packets that wait at a link which does not keep their order (design/interfaces.md, section
-13)."""
+"""At most this number of packets wait at a link that does not keep their order (design/interfaces.md, section 13)."""

@@ -2,9 +2,9 @@
 """The large cities with the population of their urban agglomerations in 2018, for traffic between them.
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
-Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. The table has most of the
-largest cities, but it is not complete for any size of city. Coordinates are city centres to 0.01 deg. The gazetteer
-holds the coordinates of the cities that it contains.
+Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. Most of the largest cities
+are in the table, but cities of any size may be missing. The coordinates are those of city centres, rounded to 0.01 deg.
+The gazetteer holds the coordinates of the cities that it contains.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """The first sentence of the comment is looked for within this number of characters from the beginning of the file."""
 _LEAST_ABOUT = 40
-"""If the part of the first sentence before a colon has at least this length, it describes the example alone. If this
-part is shorter, the whole first sentence describes the example."""
+"""A colon may divide the first sentence. If the part before the colon has at least this length, this part alone
+describes the example. If this part is shorter, the whole first sentence describes the example."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Example:
     """A scenario that comes with leowarp.
 
     name: The name of the example in commands such as `leowarp run starlink`.
-    about: The first sentence of the example's comment, or its part before a colon.
+    about: The first sentence of the example's comment. If the sentence has a colon, only the part before the colon.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Example:
 
 
 def example_file(name: str) -> Path:
-    """Return the path of a scenario, or of a file that a scenario names, that comes with leowarp.
+    """Return the path of a scenario that comes with leowarp, or of a file that such a scenario names.
 
     Raises ScenarioError if this installation does not contain the file.
     """
@@ -82,7 +82,8 @@ def instead_of(missing: Path) -> str:
 def copies(example: Path, name: str) -> dict[str, str]:
     """Return the texts of the files for a user's new scenario, by file name.
 
-    The files are the example with its new name, and all files beside the example that its text names.
+    The files are the example with its new name, and further files. These are all files beside the example that its text
+    names.
 
     example: The scenario's file.
     """

@@ -2,8 +2,8 @@
 """The known places, by name. Latitude and longitude are in degrees, and north and east are positive.
 
 Madrid, Tokyo, Aalborg and Cape Town are the ground stations of Frederiksen et al. Madrid and Tokyo are copied from its
-emulator (rasmussibbern88/satellite_tcp_emulator at 34e333e). The other places are city centres, to 0.01 deg (about a
-kilometre). The rounding changes a path's delay by less than 4 us.
+emulator (rasmussibbern88/satellite_tcp_emulator at 34e333e). The other places are city centres, rounded to 0.01 deg
+(about a kilometre). The rounding changes a path's delay by less than 4 us.
 
 Values are texts with a unit, as a scenario would write them. To add a place, add a line here, in alphabetical order
 after the first four, and run `make docs`.

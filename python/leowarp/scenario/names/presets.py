@@ -18,7 +18,7 @@ class Preset:
     """The values of a constellation's or an access link's keys, under one name.
 
     keys: The keys of the section, with the values that the preset gives them, written as in a scenario.
-    source: A text for the reference page. It names the source of the numbers, and says what they idealise.
+    source: A text for the reference page. It names the source of the numbers, and says what was idealised.
     """
 
     keys: Mapping[str, str | int | Sequence[Shell]]
@@ -26,7 +26,7 @@ class Preset:
 
     @property
     def shells(self) -> Sequence[Mapping[str, object]]:
-        """The Walker patterns of a constellation, one or several."""
+        """The Walker patterns of a constellation. There is at least one."""
         shells = self.keys.get("shells", (self.keys,))
         assert not isinstance(shells, str | int), "a preset's shells are a list"
         return shells
@@ -35,7 +35,7 @@ class Preset:
 def _shell(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
 ) -> dict[str, str | int]:
-    """Return a dict with the keys and numbers of a Walker pattern.
+    """Return the keys of a Walker pattern with their values.
 
     altitude, inclination, node_offset: The values with units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.

@@ -17,8 +17,8 @@ class RateKeys(QueueKeys):
     """The scenario keys of a link whose rate is constant, and equal in both directions.
 
     Background traffic is modelled as a rate, without packets. It occupies its share of the link's serialiser
-    continuously, like a fluid. A packet of length L takes L / (rate - background). The background traffic fills no
-    queue, loses no packets and does not react to congestion.
+    continuously, like a fluid. To send a packet of length L, the link needs the time L / (rate - background). The
+    background traffic fills no queue, loses no packets and does not react to congestion.
     """
 
     rate_bps: int | None = quantity(
@@ -38,7 +38,7 @@ class RateKeys(QueueKeys):
 
 
 SMALLEST_LEFT_BPS = 8000
-"""The rate in bit/s that background traffic must leave at least. It is also the smallest rate of a link."""
+"""Background traffic must leave at least this rate, in bit/s. It is also the smallest rate of a link."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:

@@ -16,11 +16,12 @@ from leowarp.scenario.text.problems import Problems
 @dataclass(frozen=True, kw_only=True)
 class Cures:
     """When a node's route to a host changes to another link, packets may be reordered. These keys select what nodes do
-    against it.
+    against this reordering.
 
-    hold, hold_buffer_bytes, hold_full: With `hold`, a packet for the new link waits until it would arrive after the
-        last packet by the old link. Each direction of a link has its own buffer. Its size is in bytes of frames,
-        including the link's overhead. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
+    hold, hold_buffer_bytes, hold_full: With `hold`, a packet for the new link waits. It is sent when it would arrive
+        after the last packet over the old link. Each direction of a link has its own buffer. The buffer's size is in
+        bytes of frames, including the link's overhead. `end_marker`, like `hold`, uses `hold_buffer_bytes` and
+        `hold_full`.
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
         hosts. A notice is sent `notify_delay_ns` after the change. If the value is negative, the notice is sent before
         the change. `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean
@@ -115,7 +116,7 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Return the keys that have no effect because the cures that use them are off."""
+        """Return the keys that have no effect because all cures that use them are off."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
@@ -153,7 +154,7 @@ def is_any_on(section: Section) -> bool:
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
-    """Check the requirements of the cures on the rest of a scenario.
+    """Check that the rest of a scenario fulfils the requirements of the cures.
 
     tables: All sections of the scenario, by name, decoded and completed.
     memory_bytes: The memory of the guest.
@@ -189,7 +190,7 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
-    """Check that the network never delays a packet as long as the minimum retransmission timeout of a host. The check
+    """Check that the network delays every packet by less than each host's minimum retransmission timeout. The check
     applies if a sysctl sets this timeout.
 
     section: The section `[cures]`.
@@ -211,8 +212,8 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
-    """Check that all nodes switch at once, and that packets on the old path neither keep it (`source`) nor are
-    dropped."""
+    """Check that all nodes switch at the same time. Also check that packets on the old path do not stay on it
+    (`source`) and are not dropped."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {

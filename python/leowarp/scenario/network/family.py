@@ -12,7 +12,7 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_IPV6 = "6.12+net"
-"""The default kernel of a run over IPv6, a name on the shelf."""
+"""The name of the kernel on the shelf that a run over IPv6 uses by default."""
 SMALLEST_MTU_BYTES = 1280
 """The smallest MTU with which Linux enables IPv6 on an interface (RFC 8200, 5)."""
 IPV4_HINT = 'or network.family = "ipv4"'

@@ -18,7 +18,8 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""The module of the guest kernel that delays acknowledgements. The keys of the hosts determine its parameters."""
+"""The module of the guest kernel that delays acknowledgements. The hosts' keys determine the parameters of this
+module."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
 """The module of the guest kernel that implements the methods of `LOSS_DETECTIONS`."""
@@ -28,7 +29,7 @@ LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr"
 (guest/tcp/loss_detection.h)."""
 
 OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
-"""These methods decide which packets are lost, instead of the kernel. The other methods only modify the kernel's
+"""These methods, and not the kernel, decide which packets are lost. The other methods only modify the kernel's
 decision."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
@@ -39,7 +40,7 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 class Flow:
     """A transfer, probe or pair of programs between two stations.
 
-    named_in: The file that names the programs. A comparison of two flows ignores this file.
+    named_in: The file that names the programs. This file is ignored when two flows are compared.
     """
 
     name: str | None = text(
@@ -146,7 +147,8 @@ class Flow:
 
     @property
     def paced_pkts_per_s(self) -> float:
-        """The nominal packets per second of a ping or UDP flow. The value is 0 if each probe follows a reply."""
+        """The nominal packets per second of a ping or UDP flow. If each probe is sent after the reply to the previous
+        probe, the value is 0."""
         if self.packet_rate_pkts_per_s is not None:
             return self.packet_rate_pkts_per_s
         return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)
@@ -154,14 +156,15 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """The TCP settings of a host. They are a profile, the sizes of buffers, and sysctls that override both.
+    """The TCP settings of a host. The settings are a profile, buffer sizes, and sysctls. The sysctls override the
+    profile and the buffer sizes.
 
     buffer_max_bytes: The third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and
         wmem_max are the largest `buffer_max_bytes` of all hosts.
     loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements the methods, and reads the host's choice
         from bits of the sysctl net.ipv4.tcp_recovery.
-    delayed_ack, delayed_ack_timer_ns: A module of the guest implements ``on``, and attributes of the routes implement
-        ``off``, because Linux 6.12 has no sysctl for delayed ACKs.
+    delayed_ack, delayed_ack_timer_ns: Linux 6.12 has no sysctl for delayed ACKs. Therefore, a module of the guest
+        implements ``on``, and attributes of the routes implement ``off``.
     """
 
     profile: str = word(

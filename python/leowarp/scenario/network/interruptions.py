@@ -53,8 +53,8 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that the planes can be found if links between planes have their own acquisition time. If this time equals
-    the acquisition time of all links, the key is removed. The plan equals a plan without the key."""
+    """If links between planes have their own acquisition time, check that the planes can be found. If this time equals
+    the acquisition time of all links, the key is removed. Then, the plan is equal to a plan without the key."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
     if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):
@@ -72,7 +72,8 @@ def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update, and that no other key forbids it."""
+    """Check that an interruption ends before the next route update. Also check that no other key forbids the
+    interruption."""
     section = tables[name]
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
     if longest_ns >= interval_ns:

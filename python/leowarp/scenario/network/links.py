@@ -11,8 +11,8 @@ from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-"""The length of the IP header by `network.family`: RFC 791, 3.1, without options, and RFC 8200, 3, without extension
-headers."""
+"""The length of the IP header for each `network.family`. The IPv4 header is without options (RFC 791, 3.1). The IPv6
+header is without extension headers (RFC 8200, 3)."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """The smallest and largest value of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
@@ -22,8 +22,8 @@ SKY_KEYS = ("geostationary_separation", "obstructions")
 may use."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""The keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan without
-such links has none of these keys."""
+"""A link may be usable only some time after it comes up. These keys of `[isl]` and `[ground]` describe such links. A
+plan without such links has none of these keys."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,8 +126,8 @@ class Isl(RateKeys):
 
     @property
     def longest_acquisition_ns(self) -> int:
-        """The longer of two acquisition times: within a plane, and between planes. 0 means that every new link is
-        usable at once."""
+        """The acquisition time within a plane, or between planes, whichever is longer. If the result is 0, every new
+        link is usable at once."""
         return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 
@@ -179,7 +179,8 @@ class Ground(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """Determines how the paths of packets are chosen, and what happens to packets in flight when a path changes.
+    """Determines how the paths of packets are chosen. Also determines what happens to packets in flight when a path
+    changes.
 
     All nodes apply a route update at the same instant or, with ``update = "staggered"``, one after another. No routing
     protocol is simulated.

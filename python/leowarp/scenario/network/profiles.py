@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TCP profiles as sysctls. A plan contains every sysctl of a host. Otherwise, some would depend on the free memory
-at boot.
+"""The TCP profiles as sysctls. A plan contains every sysctl of a host. Otherwise, some sysctls would depend on the free
+memory at boot.
 
 Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. Without these sysctls in
 the plan, two runs of the same plan could differ.
@@ -61,8 +61,8 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
     """Return all sysctls that apply to the whole guest, sorted by name.
 
     buffer_max_bytes: The largest `tcp.buffer_max_bytes` of all hosts.
-    memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
-    own: The ``[guest.sysctl]``, which overrides the derived values.
+    memory_bytes: The guest's memory. The thresholds of TCP and UDP memory follow from it.
+    own: The sysctls of ``[guest.sysctl]``, which override the derived values.
 
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
@@ -89,7 +89,7 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 def is_per_host(name: str) -> bool:
     """Return whether Linux 6.12 has this sysctl per network namespace (tables of net/core and of net/ipv4).
 
-    A name under `net.` belongs to a namespace unless one of the lists below contains it. All other names are sysctls of
+    A name under `net.` belongs to a namespace if none of the lists below contains it. All other names are sysctls of
     the whole guest.
 
     >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")

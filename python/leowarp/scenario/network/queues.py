@@ -80,7 +80,7 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
 DISCIPLINES = tuple(PARAMETERS)
 
 MARKS_ALWAYS = ("cake",)
-"""The disciplines that have no switch for ECN and mark every ECN-capable packet."""
+"""These disciplines mark every ECN-capable packet. They have no switch for ECN."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +90,8 @@ class QueueKeys:
     `queue_parameters` holds the parameters that the text gives. Each name ends in its unit, for example ``{"target_ns":
     5000000}``.
 
-    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. At most one of the two is set. If
-        neither is set, the queue is unlimited.
+    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. A scenario sets at most one of these
+        two limits. If neither `queue_pkts` nor `queue_bytes` is set, the queue is unlimited.
     queue_parameters: The parameters as integers. An integer is a number of ns, bytes or ppm, an index in a list of
         words, or 0 or 1 for a flag. If a parameter is missing, the kernel's default applies.
     """
@@ -120,7 +120,8 @@ class QueueKeys:
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
     """Convert a section's queue parameters into numbers. Every broken rule goes to `problems`.
 
-    section: The section of a link with a queue. The texts in its ``queue_parameters`` are replaced by numbers.
+    section: The section that describes a link with a queue. The texts in its ``queue_parameters`` are replaced by
+        numbers.
     schema: The class that declares the defaults of the section's queue keys.
     netem: Whether links use netem, which excludes all other queueing disciplines.
     """
@@ -182,8 +183,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Decide whether the discipline marks packets. cake always does, and a fifo never does. For others, the key `ecn`
-    decides."""
+    """Decide whether the discipline marks packets. cake always does, and a fifo never does. For other disciplines, the
+    key `ecn` decides."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -198,8 +199,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """Return a hint about an unknown parameter. It suggests the most similar name, and names the disciplines that have
-    this parameter."""
+    """Return a hint about an unknown parameter. The hint suggests the most similar name, and names the disciplines that
+    have this parameter."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The largest numbers of stations and flows in a text. They are counted before the text is parsed, because parsing
-takes 0.2 ms per element."""
+"""The largest numbers of stations and flows in a text. Stations and flows are counted before the text is parsed,
+because parsing takes 0.2 ms per element."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 MOST_FLOWS = 20_000
-"""The most flows of a text. Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs). With more
-flows, the two ranges of ports would overlap. A plan lists every flow, and its text may have at most 8 MiB
-(`plainfiles`)."""
+"""The maximum number of flows in a text. Flow n has the ports 10000 + n and 30000 + n
+(crates/agent/src/packets/frame.rs). If there were more flows than this, the two ranges of ports would overlap. A plan
+lists every flow, and the text of a plan may have at most 8 MiB (`plainfiles`)."""
 
 MOST_STATIONS = 5_000
-"""The most stations of a text. A plan lists every host with its sysctls, 1.2 kB each, and its text may have at most 8
-MiB."""
+"""The maximum number of stations in a text. A plan lists every host with its sysctls, 1.2 kB each, and its text may
+have at most 8 MiB."""
 
 MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
 
@@ -32,8 +32,8 @@ _HEADER = re.compile(r"^[ \t]*+\[\[[ \t]*+(flows|stations)[ \t]*+\]\]", re.M)
 
 
 def check_headers(path: Path, text: str) -> None:
-    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``. Only headers are counted, which takes 20 ms for a
-    text of 8 MiB.
+    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``. Only headers are counted. For a text of 8 MiB,
+    this takes 20 ms.
 
     Raises ScenarioError if there are too many.
     """
@@ -46,7 +46,7 @@ def check_headers(path: Path, text: str) -> None:
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
     """Reject parsed values with too many flows or stations. A list without headers can be written in one line.
-    `check_headers` does not count its entries.
+    `check_headers` does not count the entries of such a list.
 
     Raises ScenarioError if there are too many.
     """

@@ -2,8 +2,8 @@
 """The step from a section's nodes to the values of its keys. It checks units, words and ranges. Rules that concern
 several sections are checked later.
 
-A wrong value is reported and left out of the result, so that one pass finds all mistakes. `Section.nodes` contains keys
-with wrong values, too, but no missing keys.
+A wrong value is reported and left out of the result, so that one pass finds all mistakes. `Section.nodes` contains no
+missing keys. It does contain keys with wrong values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Section:
     name: The dotted name of the section, for example ``flows.0``.
     origin: The file and line at which the section begins.
     values: The valid values in the text, by attribute.
-    nodes: The nodes of all known keys in the text, even with a wrong value.
+    nodes: The nodes of all known keys in the text, including keys with a wrong value.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Section:
 
 
 def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """Return a value from the text, or the default of its key.
+    """Return the value in the text. If the text has no value, return the default of the key.
 
     schema: The dataclass of the section. Its class attributes are the defaults.
     attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. For a key
@@ -72,7 +72,8 @@ def decode_section(
     name: The dotted name for messages, or "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
     node: The table of the section. A node that is not a table is a mistake and gives an empty section.
-    elsewhere: A dict from key to another section that has this key. Error messages use it for hints.
+    elsewhere: A dict from key to another section that has this key. If a key is in the wrong section, the hint names
+        the section that has this key.
     Returns: A section with a value for every valid key in the text. Defaults are filled in later, because a preset may
         still give these values.
     """
@@ -237,8 +238,8 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
-    """Decode a queue limit as (packets, bytes). At least one of the two is None. If the queue is unlimited, both are
-    None.
+    """Decode a queue limit as (packets, bytes). At least one of the two is None. If the queue is unlimited, both values
+    are None.
 
     >>> from leowarp.scenario import schema
     >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
@@ -288,8 +289,8 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """Check a command line, and return it unchanged. It is split into words as in a shell. Quotes and backslashes have
-    their shell meaning. Other special characters are ordinary characters."""
+    """Check a command line, and return it unchanged. The command line is split into words as in a shell. Quotes and
+    backslashes have their shell meaning. Other special characters are ordinary characters."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
@@ -372,7 +373,7 @@ def _hash(raw: Any) -> str:
 
 
 def _hashes(raw: Any) -> tuple[str, ...]:
-    """Check a list of hashes. It has one hash for each file in a list of files, in the same order."""
+    """Check a list of hashes. In a scenario, each hash is for the file at the same position in a list of files."""
     if not isinstance(raw, list):
         raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
     return tuple(_hash(one) for one in raw)
@@ -405,7 +406,7 @@ _LARGEST_QUEUE = 10**9
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""The most characters of a wrong value that a message repeats. A value in a file may have megabytes."""
+"""The most characters of a wrong value that a message repeats. A value in a file may be megabytes long."""
 # Sysctls that contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
 # lib/kobject_uevent.c, kernel/reboot.c).
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario while its sections are decoded, completed and checked."""
+"""The state of a scenario while its sections are decoded, completed and checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Draft:
     stations, flows: The sections in the order of the file. If the medium defines the stations, `completion` replaces
         them.
     modules: The parameters of each kernel module, as texts.
-    hosts, pinned: For each station name, the content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``.
+    hosts, pinned: For each station name, `hosts` has the content of ``[hosts.NAME.tcp]``, and `pinned` has the content
+        of ``[hosts.NAME.sysctl]``.
     dishes: A dict from the index of a station to its ``[stations.access]``.
     """
 

@@ -17,8 +17,8 @@ from leowarp.base.units import PACKETS, Quantity
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a plan names. Two files are equal if their names and contents are equal. `path` and `named_in` are
-    not compared.
+    """A file that a plan names. Two files are equal if they have the same name and the same content. `path` and
+    `named_in` are not compared.
 
     name: The name without folders. The run directory contains the file as ``00-inputs/<name>``.
     sha256: The hash of the file's content, hexadecimal.
@@ -96,7 +96,7 @@ def quantity(
 
 def queue(doc: str, default: str) -> Any:
     """Declare a key whose value is a queue limit in packets or bytes. The key sets the attributes `queue_pkts` and
-    `queue_bytes`. At most one of them is not None."""
+    `queue_bytes`. At least one of them is None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
@@ -111,7 +111,7 @@ def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
 
 
 def text(doc: str, default: str | None = None, *, required: bool = False) -> Any:
-    """Declare a key whose value is a name or a path. If the default is "none", the word "none" means no value."""
+    """Declare a key whose value is a name or a path. If the default is "none", a user can write "none" for no value."""
     none = "none" if default == "none" else None
     key = Key("text", doc, default, required=required, none=none)
     return _field(key, None if default == none else default, required)
@@ -170,23 +170,23 @@ def sysctl(doc: str) -> Any:
 
 
 def table(doc: str) -> Any:
-    """Declare a table whose keys are checked by rules of the section."""
+    """Declare a table. Rules of the section check its keys."""
     return _field(Key("table", doc, {}), _EMPTY)
 
 
 def tables(doc: str, section: type) -> Any:
-    """Declare a list of tables, each with the keys of the dataclass `section`. In a plan, each table has the header
-    ``[[name]]``."""
+    """Declare a list of tables. Each table has the keys of the dataclass `section`. In a plan, each table has the
+    header ``[[name]]``."""
     return _field(Key("tables", doc, [], section=section), ())
 
 
 # The result is cached, because declarations do not change, and a study decodes each section once per combination.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
-    """Return a section's declarations: the attribute's name and the declaration, by name in TOML. Keys of base classes
-    come last.
+    """Return a section's declarations. For each name in TOML, the result has the attribute's name and the declaration.
+    Keys of base classes come last.
 
-    section: A dataclass whose fields the functions of this module made. Fields without a declaration are not keys.
+    section: A dataclass. The functions of this module made its fields. Fields without a declaration are not keys.
     Returns: A mapping from str to (str, Key). Callers must not change it, because it is cached.
 
     >>> from leowarp.scenario import schema

@@ -29,7 +29,7 @@ class Node:
 
         *path: The keys of nested tables. The path cannot go through lists.
         Returns: The node. The result is None if a key is missing, or if the path leads through a list or a scalar. The
-            decoder reports such a wrong type.
+            decoder reports the wrong type of such a list or scalar.
         """
         node: Node | None = self
         for part in path:

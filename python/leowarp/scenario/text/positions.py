@@ -28,7 +28,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Reader:
-    """A reader that records the line at which each path of a valid TOML text begins.
+    """A reader for a valid TOML text. For each path in the text, it records the line at which the path begins.
 
     `lengths` counts the elements of each array of tables so far, because `[a.b]` belongs to the last element of `a`
     (TOML 1.0, array of tables).
@@ -75,8 +75,8 @@ class _Reader:
         return path
 
     def _pair(self, table: KeyPath) -> None:
-        """Record the paths in a pair. For ``a.b = value``, these are ``a`` and ``a.b``, then the paths within the
-        value."""
+        """Record the paths in a pair of key and value. For ``a.b = value``, these are ``a`` and ``a.b``, then the paths
+        within the value."""
         start, path = self.at, table
         for part in self._key():
             path = self._note((*path, part), start)
@@ -161,8 +161,8 @@ class _Reader:
             self.at = match.end()
 
     def _note(self, path: KeyPath, start: int) -> KeyPath:
-        """Record the line where a path first appears. If dotted keys extend a table later, the table keeps its first
-        line."""
+        """Record the line where a path first appears. Dotted keys may extend a table later. The table then keeps its
+        first line."""
         # A binary search among line ends finds the line; counting lines would take quadratic time.
         self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
         return path

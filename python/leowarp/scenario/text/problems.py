@@ -30,7 +30,7 @@ class Origin:
     @property
     def folder(self) -> Path:
         """The folder to which a relative file name refers. For a typed value, it is the working directory. For a value
-        from a file, it is the file's folder.
+        from a file, the folder is the folder of this file.
         """
         return Path() if self._is_typed else self.file.parent
 
@@ -42,8 +42,8 @@ class Origin:
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether the value is from the plan in a run directory. Such a plan may only name files inside the run
-        directory."""
+        """Whether the value is from the plan in a run directory. All files that such a plan names must be inside the
+        run directory."""
         return not self._is_typed and self.file.name == PLAN
 
     @property
@@ -95,7 +95,7 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """A collection of mistakes, with `raise_any` to raise them all.
+    """A collection of mistakes. The method `raise_any` raises all of them.
 
     found: The mistakes in the order in which they were found, possibly with duplicates.
     """
@@ -120,8 +120,8 @@ class Problems:
 
 
 def _place(problem: Problem) -> tuple[bool, str, int]:
-    """Return the key by which messages are sorted. Mistakes in files come first, by line, and then mistakes in typed
-    values."""
+    """Return the key by which messages are sorted. Mistakes in files come first, by file and line. Mistakes in typed
+    values follow."""
     origin = problem.origin
     return origin.override is not None, str(origin.file), origin.line or 0
 

@@ -2,7 +2,7 @@
 """Samples the flows that ``[traffic]`` describes. It is done once, when the plan is made, with random streams that
 depend on the run's seed.
 
-Arrivals, pairs, sizes and congestion controls have separate streams. If the mix of congestion controls changes,
+Arrivals, pairs, sizes and congestion controls have separate random streams. If the mix of congestion controls changes,
 arrivals, pairs and sizes stay the same. Uniform numbers are converted with closed formulas, which are equal in every
 version of numpy.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from leowarp.scenario.sections import Run
 
 _TCP_HEADER_BYTES = 32
-"""The length of the headers of IPv4 (20 bytes), TCP (20) and TCP's timestamps (12) in a segment as long as the MTU."""
+"""A segment as long as the MTU has headers of this length: IPv4 (20 bytes), TCP (20) and TCP's timestamps (12)."""
 
 
 def arrivals(
@@ -42,7 +42,8 @@ def arrivals(
     run, ground, network: The sections of the plan to which `traffic` belongs.
     Returns: The TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, or if a city's share of the load exceeds the
-    rate of its access link. Raises ScenarioError if two cities are at one place, or if the file of sizes is malformed.
+    rate of its access link. Raises ScenarioError if two cities have the same coordinates, or if the file of sizes is
+    malformed.
     """
     stop_ns = run.duration_ns if traffic.stop_ns is None else traffic.stop_ns
     if not traffic.start_ns < stop_ns <= run.duration_ns:
@@ -149,8 +150,8 @@ def _check_load(
 
 
 def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
-    """Return the arrival times of a Poisson process between start and stop, ns, ascending. There are at most
-    `MOST_FLOWS` + 1."""
+    """Return the arrival times of a Poisson process between start and stop, ns, ascending. The function returns at most
+    `MOST_FLOWS` + 1 times."""
     draws = stream(seed, "traffic.arrivals").random(MOST_FLOWS + 1)
     # Exponential gaps between arrivals, by inversion: -ln(1 - u) / rate, where u is below 1.
     gap_s = -np.log1p(-draws) / traffic.arrival_rate_flows_per_s
@@ -159,8 +160,8 @@ def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Choose random indexes of `shares`. The probability of an index is its share. The `draws` are uniform numbers
-    between 0 and 1."""
+    """Choose random indexes of `shares`. An index is chosen with the probability that `shares` contains at this index.
+    The `draws` are uniform numbers between 0 and 1."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of `[[flows]]`: which keys each kind of flow has, which keys exclude each other, and when a flow may run.
 
-If a kind of flow does not have a key, the key is None. Otherwise, later code could mistake its default for a user's
-value.
+If a kind of flow does not have a key, the key is None. With a default instead of None, later code could mistake the
+default for a user's value.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ FLOW_KEYS = {
         "expect_exit",
     ),
 }
-"""The keys that only some kinds of flow have, by kind."""
+"""A dict from kind of flow to the keys that only some kinds have."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
-"""The key that `packet_rate` replaces, by kind of flow."""
+"""For each kind of flow, the key that `packet_rate` replaces."""
 
 FILLED_IN = ("server", "port", "run_dir", "applications")
 """The names in braces that are replaced by values in a program's command line and environment."""
@@ -72,7 +72,7 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in keys that follow from a flow's kind and from the run. Each violated rule is added to `problems`.
 
-    draft: The scenario. Its stations must be complete, because a flow's ends are looked up among them.
+    draft: The scenario. The scenario's stations must be complete, because a flow's ends are looked up among them.
     document: The root table of the text. Messages about missing flows name its line.
     """
     traffic = draft.sections.get("traffic")
@@ -109,8 +109,8 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
-    """Return the fields of `Flow` that belong only to other kinds of flow, with their keys. They are None for this
-    kind."""
+    """Return the fields of `Flow` that only other kinds of flow have, each with its key. Flows of this kind have None
+    in these fields."""
     known = keys(sections.Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
@@ -171,7 +171,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
     """Check a program's flow. It needs a client, absolute directories, and correctly spelt names in braces. ``in_flight
-    = "source"`` is rejected, because only sockets of the agent can put the path's tag into packets."""
+    = "source"`` needs packets with the tag of their path. Only the agent's own sockets can add this tag, so this value
+    is rejected."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
@@ -219,8 +220,8 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_byt
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """Set the longest time between two probes of a flood (iputils: 10 ms). If replies come earlier, a flood sends the
-    next probe at once."""
+    """Set the longest time between two probes of a flood (iputils: 10 ms). A flood sends the next probe as soon as a
+    reply arrives, even if this time is not over."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
@@ -241,7 +242,7 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
 
 
 def _check_names(draft: Draft, problems: Problems) -> None:
-    """Check that each name has the right form and belongs to only one flow."""
+    """Check that each name has the right form, and that no two flows have the same name."""
     first: dict[str, str] = {}
     named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
     every = {name for _, name in named}

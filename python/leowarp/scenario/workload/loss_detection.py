@@ -96,8 +96,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Return whether a host has selective acknowledgements. The host's sysctl decides. Otherwise the key `sack`
-    decides, or the profile if the scenario has neither key."""
+    """Return whether a host has selective acknowledgements. The host's sysctl decides. If the sysctl is not set, the
+    key `sack` decides. If the scenario has neither, the profile decides."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")
@@ -107,15 +107,16 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """Return a key's value for a host. If the host's section does not have the key, the value is that of [tcp] or the
-    default."""
+    """Return a key's value for a host. If the host's section lacks the key, the value comes from [tcp]. If [tcp] lacks
+    it too, the default is returned."""
     common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)
 
 
 def _text(value: object, scale: int) -> str:
-    """Return a parameter as the module reads it. The result is a whole number. 0 means one round trip."""
+    """Return a parameter in the form in which the module reads it. The result is a whole number. 0 means one round
+    trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
 
 

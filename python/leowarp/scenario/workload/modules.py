@@ -25,15 +25,15 @@ module."""
 KERNELS_MODULES = (
     "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
 )  # fmt: skip
-"""The congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
+"""These congestion controls of the default guest kernel have modules with parameters (Linux 6.12, net/ipv4)."""
 
 SET_BY_THE_GUEST = "origin_ns"
 """The parameter that the guest itself writes: the time at which the run's clock was 0."""
 
 
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
-    """Return the parameters of each module. Values are texts, and times (names that end in ``_ns``) are whole
-    nanoseconds.
+    """Return the parameters of each module. A value is a text, or a whole number of nanoseconds if the parameter's name
+    ends in ``_ns``.
 
     node: The table ``[modules]``, or None if the text has none.
     Returns: A section for each module, whose values are its parameters, sorted by name.
@@ -57,7 +57,7 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    """Return one module's parameters. Only the form of names and values is checked, because only the module knows which
+    """Return one module's parameters. Only the form of names and values is checked. Only the module knows which
     parameters exist."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():

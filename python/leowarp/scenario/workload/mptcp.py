@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The keys `protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
-A flow with `protocol = "mptcp"` is a connection and its first subflow. A flow with `subflow_of` is a further subflow of
-a connection, with another source or another destination. The station at this other end has no host of its own, but is a
-further interface of the connection's host. The kernel's path manager opens the further subflows.
+A flow with `protocol = "mptcp"` is a connection and its first subflow. A flow with `subflow_of` adds a subflow to a
+connection. The new subflow has another source or another destination. The station at this other end has no host of its
+own. It is an additional interface of the connection's host. The kernel's path manager opens the further subflows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEYS_OF_CONNECTION = {
     "start": "start_ns", "stop": "stop_ns", "size": "size_bytes", "rate": "rate_bps",
     "congestion_control": "congestion_control",
 }  # fmt: skip
-"""A subflow takes the values of these keys from its connection. Each key is listed with its attribute."""
+"""A subflow takes the values of these keys from its connection. The dict maps each key to its attribute."""
 
 
 def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
@@ -96,7 +96,7 @@ def _whole(section: Section, named: dict[str, Section], problems: Problems) -> S
 
 
 def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
-    """Copy the connection's keys for start, stop and sending to a subflow."""
+    """Copy the keys about start, stop and sending from the connection to a subflow."""
     for key, attribute in KEYS_OF_CONNECTION.items():
         given, theirs = (value_of(section, Flow, attribute) for section in (subflow, whole))
         if subflow.gave(key) and given != theirs:
@@ -134,7 +134,7 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
 def _check_joined(
     draft: Draft, wholes: list[Section], joined: dict[str, tuple[str, Section]], problems: Problems
 ) -> None:
-    """Check that a further interface is not used as a host. It may have no TCP settings, no connection and no
+    """Check that a station's further interface is not used as a host. It may have no TCP settings, no connection and no
     program."""
     for station, (host, subflow) in joined.items():
         if host in joined:
@@ -155,8 +155,8 @@ def _check_joined(
 
 
 def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], problems: Problems) -> None:
-    """Check that all connections of a host have the same further interfaces. The kernel's path manager has one list of
-    interfaces per host."""
+    """Check that all connections of a host have the same additional interfaces. The kernel's path manager has one list
+    of interfaces per host."""
     roles: dict[str, dict[str, tuple[Section, frozenset[str]]]] = defaultdict(dict)
     for whole in wholes:
         mine = [subflow for subflow, theirs in pairs if theirs is whole]

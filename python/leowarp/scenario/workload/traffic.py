@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[traffic]`: many short TCP flows between cities. A plan contains each of them as an ordinary flow."""
+"""The section `[traffic]`: many short TCP flows between cities. A plan contains each of these flows as an ordinary
+flow."""
 
 from __future__ import annotations
 
@@ -22,16 +23,16 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""A dict from each key of `[traffic]` that only some size distributions have, to these distributions."""
+"""For each key of `[traffic]` that only some size distributions have, these distributions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
     """The TCP flows that arrive at random between cities. The plan lists each flow under `[[flows]]`.
 
-    These flows follow the flows of ``[[flows]]`` in the text. A plan does not contain ``[traffic]``. To change the seed
-    or a key of ``[traffic]``, edit the scenario instead of the plan. Each city becomes a station, unless the text
-    already has a station with its name.
+    In the plan, these flows come after the flows that the scenario gives under ``[[flows]]``. A plan does not contain
+    ``[traffic]``. To change the seed or a key of ``[traffic]``, edit the scenario instead of the plan. Each city
+    becomes a station, unless the text already has a station with the city's name.
 
     distance_exponent: The number of flows from city i to j is proportional to P_i P_j / d_ij^exponent, with populations
         P and distance d.
@@ -97,7 +98,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_cities(section: Section, problems: Problems) -> None:
-    """Check that there are at least two known cities: named in the text, or the `largest` ones."""
+    """Check that there are at least two known cities. They are named in the text, or are the `largest` ones."""
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
@@ -117,8 +118,8 @@ def _complete_cities(section: Section, problems: Problems) -> None:
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
-    """Check that no key of another distribution of flow sizes is given. Check that the chosen distribution can have the
-    given mean."""
+    """Report each given key that the chosen distribution of flow sizes does not use. Check that the chosen distribution
+    can have the given mean."""
     sizes = value_of(section, Traffic, "sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:

@@ -23,10 +23,10 @@ from leowarp.study.sweep.status import row_of_run
 class MadeAgain:
     """A repeated run. Its scalars are compared with the stored row of the study.
 
-    scalars: A dict of str to (stored, now): the value in the study's row, and the value of the repeated run. All
-        scalars except the costs are included.
-    origin: A dict of str to (stored, now): the checksums and versions of kernel, agent and leowarp that have changed
-        since the stored run. If `origin` is empty, scalars must agree to the last bit.
+    scalars: A dict of str to (stored, now): the value in the study's row, and the value of the repeated run. The dict
+        contains all scalars except the costs.
+    origin: A dict of str to (stored, now). It contains the checksums and versions of kernel, agent and leowarp that
+        changed since the stored run. If `origin` is empty, the two values of each scalar must agree to the last bit.
     """
 
     path: Path
@@ -35,8 +35,8 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Return the scalars whose stored and new values differ. There is no tolerance, because runs are repeatable to
-        the last bit."""
+        """Return the scalars whose stored and new values differ. Even the smallest difference counts, because runs are
+        repeatable to the last bit."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -97,8 +97,7 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Return whether two values of a scalar are equal to the last bit. Two values of nan are equal, unlike in
-    Python."""
+    """Return whether two values of a scalar are equal to the last bit. Unlike in Python, nan equals nan here."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch: the runs that are sent to a worker, and the results that the worker returns. A batch contains everything
-that its worker needs, so no shared file system or memory is needed."""
+"""Batches of runs. A batch consists of the runs that are sent to a worker, and the results that the worker returns. A
+batch contains everything that its worker needs. Workers therefore need no shared file system or memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""After this time in s, a worker checks again whether it has the study's kernel and agent. A check takes 0.15 s. The
+"""A worker checks at this interval in s whether it still has the study's kernel and agent. A check takes 0.15 s. The
 checks are repeated, because the sources of a checkout may change while a study runs."""
 
 
@@ -31,7 +31,7 @@ class Order:
     """One run of a batch: its plan, and what to store.
 
     plan: The text of the run's plan.
-    inputs: The names of the plan's input files. The batch contains their content.
+    inputs: The names of the plan's input files. The batch contains the content of these files.
     out: The directory for the complete run. None means that only the run's row is stored.
     """
 

@@ -15,7 +15,8 @@ from leowarp.study.statistics import Middle
 
 
 def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: str, up: str, *, joined: bool) -> str:
-    """Return a chart as an `<svg>` element. The result is "" if there are no values, or more lines than colours.
+    """Return a chart as an `<svg>` element. The result is "" if there are no values, or if there are more lines than
+    colours.
 
     places: The values of the parameter, in their order on the horizontal axis.
     lines: A dict from the name of a line to its values. There is one list of values per position in `places`.

@@ -2,8 +2,8 @@
 """Functions that write files safely. If the process is killed or the power fails, a file has either its old or its new
 content, never a mixture. If the disk is full, the caller gets one clear error.
 
-During rename(2), POSIX guarantees only that a file with the new name exists at every moment. To survive a power cut,
-the file needs an fsync(2) before the rename, and the directory needs one after it.
+During rename(2), a file with the new name exists at every moment. POSIX guarantees no more than this. To survive a
+power cut, the file needs an fsync(2) before the rename, and the directory needs one after it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""The ending of the names of temporary files. The names also begin with a dot, so that readers of a data set ignore the
-files."""
+"""The names of temporary files end in this text. The names also begin with a dot, so that readers of a data set ignore
+the files."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The exchange of two names fails with ENOSYS if the kernel cannot exchange names. It fails with EINVAL if the file
@@ -91,7 +91,7 @@ def exchange(new: Path, old: Path) -> None:
 
 
 def recover(old: Path) -> None:
-    """Complete an `exchange` that a kill of the process has interrupted."""
+    """Complete an `exchange` that was interrupted because the process was killed."""
     aside = _aside(old)
     if aside.exists():
         if old.exists():
@@ -124,7 +124,7 @@ class AppendedFile:
     def append(self, content: bytes) -> None:
         """Append `content`. If the write fails, truncate the file to its previous size and raise OSError.
 
-        After Ctrl-C, the file may contain a part of `content`. The next call overwrites this part.
+        After Ctrl-C, the file may contain a part of `content`. The next call of `append` overwrites this part.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
@@ -156,11 +156,11 @@ class AppendedFile:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Convert an OSError into a HostError that says which data are safe and what to do.
+    """Convert an OSError into a HostError. Its message says which data are safe and what to do.
 
     folder: The directory of the study, which the message names.
-    Raises HostError if the block of the `with` statement raises an OSError. The message names the cause if it is a full
-    disk, a quota or a limit of file sizes.
+    Raises HostError if the block of the `with` statement raises an OSError. If the cause is a full disk, a quota or a
+    limit of file sizes, the message says so.
     """
     try:
         yield
@@ -183,7 +183,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
-    does not support the exchange.
+    cannot exchange names in one step.
 
     Raises OSError if the exchange is supported but fails.
     """
@@ -200,5 +200,5 @@ def _exchanged(new: Path, old: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """Return the temporary name of the old directory, for an `exchange` in two steps."""
+    """Return the temporary name that the old directory gets in an `exchange` in two steps."""
     return path.with_name(f".{path.name}.aside")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The display of a study's progress: a bar on a terminal, a text in a notebook, otherwise a plain line every few
-seconds."""
+"""The display of a study's progress. A terminal shows a bar, and a notebook shows a text. Otherwise, a plain line is
+printed every few seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StudyProgress:
     failed: The number of failed runs, which are included in `done`.
     workers: The present number of workers.
     rate_per_s: The number of runs made per second of real time. None means unknown.
-    cpu_s_per_run: The mean processor time in seconds per run, over the runs of this start.
+    cpu_s_per_run: The mean processor time in seconds per run. Only runs since the present start of the study count.
     """
 
     study: str
@@ -44,7 +44,7 @@ class StudyProgress:
     def left_s(self) -> float | None:
         """Return the real time in seconds until the study is done. None means unknown.
 
-        The rate of the remaining runs is assumed to be the rate of the last `WINDOW_S`.
+        The remaining runs are assumed to be made at the rate of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
@@ -75,8 +75,8 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """The rate and cost of the runs that were made recently. Only runs of this start count, because earlier starts may
-    have had other workers."""
+    """The rate and cost of the runs that were made recently. Runs of earlier starts of the study are left out, because
+    those starts may have had other workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
@@ -102,7 +102,7 @@ class Pace:
     def rate_per_s(self) -> float | None:
         """Return the number of completed runs per second of real time, over the last `WINDOW_S`. None means unknown.
 
-        The window ends with the last completed run, so that the rate does not fall during a long batch.
+        The window ends with the last completed run. Otherwise, the rate would fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began
@@ -117,8 +117,8 @@ class Pace:
 class StudyDisplay(Showing):
     """A display of `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
-    Outputs other than a terminal or a notebook get a line at most every `PLAIN_INTERVAL_S` seconds, and a line at the
-    end of the study.
+    If the output is neither a terminal nor a notebook, it gets at most one line every `PLAIN_INTERVAL_S` seconds. It
+    also gets a line at the end of the study.
     """
 
     def __init__(self) -> None:
@@ -156,5 +156,5 @@ class StudyDisplay(Showing):
 
 
 def json_lines(progress: StudyProgress) -> None:
-    """Write a `StudyProgress` to stderr as a line of JSON that also has `left_s` (`--progress json`)."""
+    """Write a `StudyProgress` to stderr as one line of JSON (`--progress json`). The line also has `left_s`."""
     print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)

@@ -50,8 +50,8 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """The folder in which local workers make their runs. The folder is deleted at the end."""
 MOST_PARTITIONS = 64
-"""A parameter partitions the data set only if it has at most this number of values. A parameter with more values would
-give many small files, which are slower to read than one file."""
+"""The data set is partitioned by a parameter only if the parameter has at most this number of values. A parameter with
+more values would give many small files, which are slower to read than one file."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class StudyResult:
     failures : dict of run id to LeowarpError
         The runs that could not be made, each with its error.
     removed : int
-        The number of runs that an earlier version of the study file had, and the current version lacks. Their rows
-        remain in the results.
+        The number of runs that are only in an earlier version of the study file, not in the current version. The rows
+        of these runs remain in the results.
     """
 
     path: Path
@@ -101,7 +101,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of a study. They are the keyword arguments of `run_study`."""
+    """The settings of a study. These settings are the keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -133,7 +133,7 @@ def run_study(
     progress : bool or callable
         True shows a display on stderr. A function is called with each `StudyProgress`.
     only : callable, optional
-        A function that selects the runs to make in this start. Its argument is a `StudyRun`, which has `values` and
+        A function that selects the runs that this start makes. Its argument is a `StudyRun`, which has `values` and
         `seed`. Runs that are not selected can be made at a later start.
     retry_failed : bool
         True to repeat runs that failed at earlier starts.
@@ -158,8 +158,8 @@ def run_study(
     Notes
     -----
     A run is made if the directory has no row with the run's id. The id is derived from the plan, the kernel, the agent
-    and leowarp's version. For an interrupted study, `run_study` makes only the missing runs. A change to the study file
-    adds runs, and existing runs remain. With another kernel, all runs are repeated.
+    and leowarp's version. For an interrupted study, `run_study` makes only the missing runs. If the study file is
+    changed, new runs are added, and existing runs remain. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
@@ -184,7 +184,7 @@ def run_study(
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
     """Make the runs of any plans as one study, with the steps of `run_study`.
 
-    label: The column of the results with the names of the runs.
+    label: The name of the results' column that contains the names of the runs.
     plans: The plans by name. No two plans may be equal.
     out: The directory of the study, for the results and all run directories.
     """
@@ -199,8 +199,8 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 def layout_of(file: StudyFile) -> Layout:
     """Return the columns of a study's parameters and the partition column of its results.
 
-    The partition column is the first parameter that has few values, all of them words or counts. If there is no such
-    parameter, `status` is the partition column.
+    The partition column is the first parameter with few values that are all words or counts. If no parameter meets both
+    conditions, the partition column is `status`.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -237,7 +237,7 @@ def _started(
 ) -> StudyResult:
     """Start a study with planned runs, with or without a study file.
 
-    Questions about untrusted code come before anything is written. If the user says no, no files are left behind.
+    The user is asked about untrusted code before anything is written. If the user says no, no files are left behind.
     """
     # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
@@ -285,7 +285,8 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raise ScenarioError if a run sets a parameter that its kernel module lacks, or a value that the module rejects.
+    """Raise ScenarioError if a run sets a parameter that its kernel module does not have. The same error is raised for
+    a value that the module rejects.
 
     The parameters of a module are known only after it is compiled, so they are not checked when plans are loaded.
     """
@@ -380,8 +381,8 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """Return the checksums of kernel and agent and leowarp's version, on which a kernel's results depend. If kernel or
-    agent is missing, this function builds it."""
+    """Return the checksums of the kernel and the agent, and leowarp's version. The results of a kernel depend on these
+    three values. If kernel or agent is missing, this function builds it."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)

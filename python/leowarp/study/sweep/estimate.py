@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forecast of a study: the number of runs, and their likely cost.
 
-Every combination is loaded and checked as at a real start, so a dry run finds the same mistakes. Only the parameters of
-kernel modules are not checked, because a dry run compiles no modules. The expected cost of a run is the mean cost of
-the runs that have already been made. If no run has been made, the cost is estimated from the numbers of packets and
-hops. This estimate is rough: it only distinguishes minutes from days.
+As for a real start, every combination is loaded and checked. A dry run therefore finds the same mistakes as a real
+start. There is one exception: a dry run compiles no kernel modules, and therefore does not check their parameters. The
+expected cost of a run is the mean cost of the runs that have already been made. If no run has been made, the cost is
+estimated from the numbers of packets and hops. This estimate is rough: it can distinguish minutes from days, but not
+more.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""A dry run lists the first runs, at most this number."""
+"""A dry run lists the first runs of a study, but at most this number of runs."""
 SHOWN_VALUES = 6
 """The maximum number of values that are printed in full. A longer list is printed as the first values, dots and the
 last value."""
@@ -37,7 +38,7 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: The directory that the study would use. If the directory has a run's results, the run counts as made. The
+    out: The directory that the study would use. A run counts as made if the directory already contains its results. The
         default is `studies/<name>`.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
@@ -87,7 +88,7 @@ def guessed_cpu_s(plan: Plan) -> float:
 
 
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
-    """Return a dict from the hash of a stored run's plan to the run's CPU seconds. None means unknown.
+    """Return a dict from the hash of a plan to the CPU seconds of the plan's stored run. None means unknown.
 
     Rows in the journal are included, because a study may be running in the directory. Rows of runs that are no longer
     in the study are left out.
@@ -130,7 +131,8 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """Return the rows of the dry run's table of parameters: key, column, number of values, and the first values."""
+    """Return the rows of the dry run's table of parameters. Each row has the key, the column, the number of values, and
+    the first values."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -147,8 +149,7 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Return the text that tells, in the table of a dry run, which run directories are stored and how large they
-    are."""
+    """Return a text for the table of a dry run. It tells which run directories are stored, and how large they are."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -156,8 +157,8 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Return the row of the dry run's table that names the parameters of modules. Only a real start checks them. The
-    list is empty if no plan has modules."""
+    """Return the row of the dry run's table that names the parameters of modules. Only a real start checks these
+    parameters. The list is empty if no plan has modules."""
     if not any(run.combination.plan.modules for run in runs):
         return []
     return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
@@ -176,9 +177,10 @@ def _size(count_bytes: float) -> str:
 RUN_CPU_S = 0.1
 """The CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""The CPU time in s for each packet, whatever its path. It is spent in sockets, capture and records."""
+"""The CPU time in s per packet. It does not depend on the packet's path. It is spent in sockets, capture and
+records."""
 HOP_CPU_S = 0.55e-6
-"""The CPU time in s per packet and link of its path."""
+"""The CPU time in s for one packet on one link of its path."""
 UNSHAPED_BPS = 1e9
 """The rate in bit/s that is assumed for a flow without any rate limit."""
 ROW_BYTES = 600

@@ -2,9 +2,9 @@
 """A lock that allows only one process to work in the directory of a study. The kernel releases the lock when the
 process that holds it ends, for whatever reason.
 
-The lock is a flock(2) on `study.lock`. The existence of a file would be a bad lock, because the file would remain if
-the process is killed. On NFS, Linux turns a flock into a lock on the server, which also works between machines
-(flock(2), NOTES).
+The lock is a flock(2) on `study.lock`. A file whose existence is the lock would be unsuitable, because the file would
+remain if the process is killed. On NFS, Linux turns a flock into a lock on the server, which also works between
+machines (flock(2), NOTES).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The file that is locked. The file's text names the process that holds the lock, only for messages."""
+"""The file that is locked. The file's text names the process that holds the lock. Only messages use this text."""
 TRIES, PAUSE_S = 4, 0.05
 """The number of attempts to get the lock, and the time between them in s. Several attempts are needed, because `holder`
 takes the lock for a moment to test it."""
@@ -57,7 +57,8 @@ class Holding:
         return self
 
     def _locked(self) -> bool:
-        """Try to get the lock `TRIES` times, `PAUSE_S` apart, and return whether this succeeded."""
+        """Try up to `TRIES` times to get the lock, with a pause of `PAUSE_S` between two attempts. Return whether an
+        attempt succeeded."""
         for _ in range(TRIES):
             try:
                 # The kernel releases a flock however the process ends, even with SIGKILL.

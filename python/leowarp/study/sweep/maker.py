@@ -28,7 +28,7 @@ class Maker:
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
         """Make runs, and yield each run as soon as it is made (`leowarp.running.summaries.make`).
 
-        plans: The plans, all with the same kernel. The files that a plan names are in its directory.
+        plans: The plans, all with the same kernel. The files that a plan names are in the plan's directory.
         """
         from leowarp.running import summaries
 

@@ -20,7 +20,7 @@ from leowarp.study.sweep.session import RUNS
 from leowarp.trace import maker
 
 STUDY, REPRODUCTION = "study", "reproduction"
-"""The values of `kind` in a manifest. The manifest of a run has no `kind`."""
+"""The values of the key `kind` in a manifest. The manifest of a run has no `kind`."""
 
 MANIFEST_VERSION = 1
 
@@ -29,8 +29,8 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
     """Write the manifest after all other files. A study without a manifest was interrupted.
 
     kind: `STUDY` or `REPRODUCTION`.
-    facts: The further content: the name, and numbers of runs.
-    directories: The subdirectories that have their own manifest, besides complete runs in `RUNS`.
+    facts: All other content of the manifest: the name, and numbers of runs.
+    directories: The subdirectories that have their own manifest, in addition to the complete runs in `RUNS`.
     """
     runs = [path for path in sorted((folder / RUNS).glob("*")) if why_incomplete(path) is None]
     whole = sorted(path.relative_to(folder).as_posix() for path in (*runs, *directories))
@@ -46,6 +46,6 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete the manifest of an earlier start. Call this before any other file changes, because the manifest would no
-    longer match the files."""
+    """Delete the manifest of an earlier start. Call this before any other file is changed. Otherwise, the manifest
+    would no longer match the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

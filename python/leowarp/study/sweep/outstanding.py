@@ -11,7 +11,7 @@ from leowarp.study.sweep.plans import StudyRun
 from leowarp.study.sweep.rows import Origin
 
 FIRST_BATCH = 4
-"""The number of runs in a batch as long as no run's duration has been measured."""
+"""The number of runs in a batch until the duration of a run has been measured."""
 LARGEST_BATCH = 60
 """The largest number of runs in a batch, however short the runs are."""
 BATCH_S = 20.0
@@ -21,7 +21,8 @@ BATCH_S = 20.0
 class Outstanding:
     """The remaining runs, in the order of the study. All runs of a batch must have the same kernel and origin.
 
-    There is one queue per kernel and origin. A further queue is for runs of which each needs its own batch.
+    Each pair of a kernel and an origin has its own queue. A further queue has the runs that each need a batch of their
+    own.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
@@ -37,8 +38,8 @@ class Outstanding:
         """Take at most `most` runs from the queue that contains the next run of the study.
 
         most: The maximum number of runs, at least 1, usually the result of `batch_size`.
-        Returns: The runs. If the next run must be made alone, it is the only one in the list. The caller must check
-            first that a run is left.
+        Returns: The runs. If the next run must be made alone, the result contains only this run. Before the call, the
+            caller must check that there is at least one more run.
         """
         # The queue whose first run has the lowest number comes next, so that runs are made in the order of the study. A
         # study that is stopped early therefore has results of the first seeds for all combinations.
@@ -46,7 +47,7 @@ class Outstanding:
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
-        """Put runs that were not made back at the front of their queues."""
+        """Put `runs` back at the front of their queues. These runs were not made."""
         # Each run is put at the front of its queue. The run with the highest number must therefore be put back first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)

@@ -28,7 +28,7 @@ PAGE = "index.html"
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""The scalars that the page may show, the preferred ones first. The page shows the first scalar that at least one run
+"""The scalars that the page may show, in order of preference. The page shows the first scalar that at least one run
 has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
@@ -38,13 +38,13 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page of a study.
 
-    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. It also shows
-    runs that earlier starts of the study made.
+    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. The page also
+    shows runs from earlier starts of the study.
 
     runs: The runs of the study.
     table: The rows of the runs that have a result.
     removed: The number of runs that have results, but are no longer in the study.
-    Raises OSError if the page cannot be written. An older page remains unchanged.
+    Raises OSError if the page cannot be written. In this case, an existing page remains unchanged.
     """
     from leowarp.report import html
 
@@ -92,7 +92,7 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """Return the rows of a table with the number of runs, and the cost of the runs that have a result."""
+    """Return rows of a table: the number of runs, and the cost of the runs that have a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -124,8 +124,8 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Return a table of the metric. Each cell has the median over seeds with its interval. A row is one value of the
-    parameter with the most values. A column is one combination of the other parameters' values.
+    """Return a table of the metric. Each cell has the median over seeds with its interval. Each row stands for one
+    value of the parameter that has the most values. A column is one combination of the other parameters' values.
 
     frame: The rows of runs that have the metric.
     values: For each run id, a dict from dotted key to the parameter's value, as written in the study file.

@@ -42,7 +42,7 @@ class StudyRun:
     number: The position in the study.
     around_seed: The text of the run's plan before and after the seed. All runs of a combination have the same two
         parts.
-    inputs: The names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
+    inputs: The names of the input files of the plan. The study's directory has copies of these files in `00-inputs/`.
     kernel: The value of `guest.kernel` in the plan.
     values: A dict from dotted key to the value of the parameter, as written.
     columns: A dict from a result column to the value of the run's parameter.
@@ -112,11 +112,12 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Write `plans.parquet` with all runs that the study has or has ever had.
+    """Write `plans.parquet`. It contains all current runs of the study, and all runs that the study once had.
 
     facts: The settings of this start.
     runs: All runs of the study, in order.
-    Returns: The number of runs that earlier starts made and that are no longer in the study (`in_study` is false).
+    Returns: The number of runs that are no longer in the study (`in_study` is false). Earlier starts of the study made
+        these runs.
     Raises OSError if the file cannot be written. After an OSError, the old file is unchanged.
     Raises TraceError if the old file is damaged.
     """
@@ -148,8 +149,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copy the files that plans name into `00-inputs/`. The directory alone is enough to reproduce its runs.
 
-    Files with the same name have the same content, because `expand` rejects different files with the same name. A file
-    with an identical copy is not written again.
+    `expand` rejects a study that has different files with the same name. Files with the same name therefore have the
+    same content. A file with an identical copy is not written again.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
@@ -164,7 +165,7 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 def read_facts(folder: Path) -> StudyFacts:
     """Read the settings of the last start of the study in a directory.
 
-    Names in the settings must be plain names, because the partition column becomes a folder name.
+    The name of the partition column becomes a folder name. Names in the settings must therefore be plain names.
 
     Raises TraceError if the directory is not a study's directory.
     """
@@ -213,11 +214,11 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Return the code that a run in the study's directory would execute, besides leowarp's own kernel.
+    """Return the code that a run in the study's directory would execute. leowarp's own kernel is left out.
 
     Raises TraceError if the text of the run's plan is not a valid plan.
     Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. All of it is marked as named by `plans.parquet`, so `trust` asks the user before it runs.
+        kernel. The result says that `plans.parquet` names this code, so `trust` asks the user before the code runs.
     """
     path = _path(folder)
     try:
@@ -239,8 +240,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 def refuse_strange(folder: Path) -> None:
     """Raise TraceError if the directory of a study contains anything except files and directories.
 
-    A study never makes links, pipes or devices. In another person's directory, they could redirect writes or block
-    reads (docs/security.md).
+    A study never makes links, pipes or devices. In a directory from another person, such entries could redirect writes
+    or block reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(

@@ -18,7 +18,7 @@ LAST = {
     "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
     "leowarp_version": pa.string(),
 }  # fmt: skip
-"""The columns that every row has, after all other columns: the error, and the origin of the run."""
+"""The last columns of every row. They contain the error and the origin of the run."""
 COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
 """The columns with the cost of a run, in seconds and bytes."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
@@ -27,12 +27,12 @@ RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""The keys of a summary that become no columns. They are a flow's name, and its number, which is the prefix of the
+"""The keys of a summary that become no columns. They are a flow's name and its number. The number is the prefix of the
 flow's columns."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
-"""A pattern of the names of scalars that count per category. In `drops_by_cause_pkts`, for example, `what` is "drops"
-and `unit` is "_pkts". Its value is a dict from cause to count."""
+"""A pattern that matches the names of scalars with one count per category. In `drops_by_cause_pkts`, for example,
+`what` is "drops" and `unit` is "_pkts". The value of `drops_by_cause_pkts` is a dict from cause to count."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ def schema_of(
     """Return a schema with the columns of `known` and of new rows. Fixed rules determine the order and the types of
     columns, so that all files have the same schema.
 
-    A column of numbers is int64 if the values of all runs are whole, and float64 otherwise. A column that is null in
-    every run so far is float64.
+    A column of numbers is int64 if all runs have whole values. Otherwise it is float64. A column that is null in every
+    run so far is float64.
 
     rows: The new rows, which may be empty.
-    known: The schema of the existing data set. The type of an existing column never becomes narrower.
+    known: The schema of the existing data set. An existing column keeps its type, or gets a wider type.
     parameters: The columns of the parameters, with the types from the study file (`keys.column_types`).
-    Returns: A schema with the columns of `FIRST`, the parameters, the scalars, those columns of `COSTS` that occur, and
-        `LAST`, in this order. Scalars are in the order in which they first occur. Units are in the metadata.
+    Returns: A schema with these columns in this order: `FIRST`, the parameters, the scalars, the occurring columns of
+        `COSTS`, and `LAST`. Scalars are in the order in which they first occur. Units are in the metadata.
     """
     types: dict[str, pa.DataType | None] = {name: None for name in (known.names if known is not None else ())}
     if known is not None:
@@ -168,8 +168,8 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """Return the narrowest type of a value. None means a missing value, which fits into any column. Whole numbers that
-    need more than 64 bits become floats."""
+    """Return the narrowest type of a value. The type of a missing value is None. A missing value fits into any column.
+    Whole numbers that need more than 64 bits become floats."""
     match value:
         case None:
             return None
@@ -187,7 +187,8 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
-    """Return the type that can hold values of both types: float for an integer and a float, text for any other pair.
+    """Return a type for values of both given types. For an integer and a float, it is float. For any other two types
+    that differ, it is text.
 
     >>> _wider(pa.int64(), pa.float64()), _wider(None, pa.bool_())
     (DataType(double), DataType(bool))
@@ -199,7 +200,7 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """Return the Arrow field of a column. Its metadata contain the column's unit."""
+    """Return the Arrow field of a column. The field's metadata contain the column's unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
     # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to

@@ -60,7 +60,7 @@ class DaskWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """Return the results of the batches that are complete.
 
-        timeout_s: The maximum real time in seconds to wait until a first batch is complete.
+        timeout_s: The maximum real time in seconds to wait if no batch is complete yet.
         Returns: One event per run of each complete batch, followed by one event for the end of the batch. The list is
             empty if no batch is complete.
         Raises HostError if the scheduler is gone.
@@ -83,8 +83,8 @@ class DaskWorkers:
         return [event for future in list(self._under_way) if future in done for event in self._events_of(future)]
 
     def end(self) -> list[Event]:
-        """Cancel the batches that are not complete. If a worker has begun a batch, it completes the batch, but the
-        results are dropped."""
+        """Cancel the batches that are not complete. A batch that a worker has begun is completed, but its results are
+        dropped."""
         # A client that has lost its scheduler would wait forever for an answer to its request to cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
@@ -153,8 +153,8 @@ def _connected(address: str) -> Client:
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """Make a batch as a Dask task, and return the results of its runs.
 
-    If an error ends the batch early, the error is returned and not raised. If it were raised, the client would unpickle
-    it and lose the earlier results of the batch.
+    If an error ends the batch early, the function does not raise the error but returns it. If it were raised, the
+    client would unpickle it and lose the earlier results of the batch.
 
     Returns: The list `results` of (place, result) as in `batch.results_of`, and `fault`. `fault` is None or the error
         that ended the batch (`errors.encode_error`).

@@ -24,11 +24,11 @@ MOST_LOST_WORKERS = 3
 """A run fails if this many workers have died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""The number of successive runs with a machine error after which the study ends. The session then assumes that the
-machine is at fault, and not the runs."""
+"""The study ends after this number of successive runs with a machine error. The session then assumes a fault of the
+machine, and not of the runs."""
 
 WAIT_S = 1.0
-"""The time in s for which the session waits for workers before it updates the progress again."""
+"""The longest time in s for which the session waits for workers. It then updates the progress again."""
 RUNS = "runs"
 """The folder of the run directories that are stored. Each run directory is named by its run id."""
 
@@ -62,7 +62,7 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether the batch has only one run. If the worker of such a batch dies, its only run must be the
+        """Return whether the batch has only one run. If the worker of a batch with one run dies, this run must be the
         cause."""
         return len(self.runs) == 1
 
@@ -70,8 +70,9 @@ class _UnderWay:
 class Workers(Protocol):
     """The workers that make runs. They are on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
-    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns a
-    `RunMade` event for each run, and then one `BatchEnded` event. Workers never write results into the store.
+    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` first returns a
+    `RunMade` event for each run. After these, it returns one `BatchEnded` event. Workers never write results into the
+    store.
     """
 
     @property
@@ -89,7 +90,7 @@ class Workers(Protocol):
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Return the events since the last call of `wait`. The call returns at the first event, or after the
+        """Return the events since the last call of `wait`. The call returns as soon as there is an event, or after the
         timeout."""
 
     def end(self) -> list[Event]:
@@ -97,7 +98,7 @@ class Workers(Protocol):
 
 
 class Session:
-    """A session in which workers make all runs of a task that the store lacks.
+    """A session in which workers make the runs of a task, except runs that the store already has.
 
     If a run's result has an error, the run has failed. With `keep = "failed"`, a run that failed in a larger batch is
     repeated alone to write its directory. If a worker dies, it is unknown at first which run of its batch was the
@@ -128,7 +129,7 @@ class Session:
         """Make all missing runs.
 
         Raises HostError if the machine lacks something that every run needs, or if the results cannot be written.
-        Raises KeyboardInterrupt after Ctrl-C. Runs that were completed before Ctrl-C are in the store.
+        Raises KeyboardInterrupt after Ctrl-C. The store then contains the runs that were completed before Ctrl-C.
         """
         self._show_progress()
         try:
@@ -186,7 +187,8 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Return the path for the directory of a run. If an earlier start was killed, its files are removed first."""
+        """Return the path for the directory of a run. An earlier start may have been killed. Files that it left in the
+        directory are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
@@ -216,10 +218,10 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
-        """Return the rows to store at the end of a batch. A run without a result is repeated in a batch of its own,
-        unless its batch had only one run.
+        """Return the rows to store at the end of a batch. If a run has no result and its batch had several runs, the
+        run is repeated alone in a batch.
 
-        If the batch ended without an error and no worker was lost, every run must have a result. A run without one
+        If the batch ended without an error and no worker was lost, every run must have a result. A missing result
         indicates a bug.
         """
         batch = self._under_way.pop(event.batch)
@@ -237,9 +239,9 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs of a worker that died. After the first death of a worker, its runs are tried again together.
-        After a further death, each run is tried alone. A run in a batch of its own fails if `MOST_LOST_WORKERS` workers
-        died while making it."""
+        """Handle the runs of a worker that died. After the first death of a worker, the worker's runs are tried again
+        together. After a further death, each run is tried alone. A run in a batch of its own fails if
+        `MOST_LOST_WORKERS` workers died while making it."""
         # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
@@ -261,7 +263,7 @@ class Session:
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the rows of a completed run, and of failed runs that were set aside before it. Because this run was
-        completed, the machine can make runs. The failures of the other runs are therefore not the machine's fault.
+        completed, the machine can make runs. So the machine did not cause the failures of the other runs.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
@@ -295,7 +297,7 @@ class Session:
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
         """Return the rows of the runs that the session has set aside. Raises HostError if runs were set aside and the
-        machine made no run."""
+        session has completed no run."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]

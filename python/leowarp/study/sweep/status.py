@@ -28,7 +28,7 @@ class StudyStatus:
         failed runs.
     removed: The number of rows whose runs are no longer in the study.
     cpu_s: The total processor time in seconds of the runs that are done.
-    holder: A text that names the process working on the study. None means that no process does.
+    holder: A text that names the process working on the study. None means that no process is working on the study.
     failures: The `run_id, run, error, hint` of each failed run.
     """
 
@@ -88,8 +88,8 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """Return the stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: A dict from column to value, as in `rows.row_of`. If the journal is the only place of the row, its values
-        have JSON types.
+    Returns: A dict from column to value, as in `rows.row_of`. If the row is only in the journal, its values have JSON
+        types.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

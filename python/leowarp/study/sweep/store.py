@@ -3,9 +3,9 @@
 
 The data set grows while the study runs. A row is safe when `add` returns, because the row is then in `journal.jsonl`.
 Later, rows move from the journal into Parquet files in `results/`. Each file appears complete or not at all. If the
-process is killed, a row may be both in the journal and in a file. Readers then use only one of the two. All files have
-the same columns and types. If a row has a new column, the data set is written again, and replaces the old one in one
-step. Only the process that holds the study's lock writes to the data set.
+process is killed, a row may be both in the journal and in a file. Readers then use only one of these two copies of the
+row. All files have the same columns and types. A row may have a new column. The data set is then written again, and
+replaces the old data set in one step. A process may write to the data set only while it holds the study's lock.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ JOURNAL = "journal.jsonl"
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
 """The limits of the journal. Rows move to a Parquet file after `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last
-move. More frequent moves would take more time in total, because each Parquet file needs a sync. With less frequent
-moves, status commands would be slower, because each one reads the complete journal."""
+move. More frequent moves would take more time in total, because each Parquet file needs a sync. If rows moved less
+often, status commands would be slower, because each one reads the complete journal."""
 
 MOST_FILES = 200
 """While the study runs, the files are merged if there are more than this number. At the end of the study, the files are
 always merged."""
 
 LOOKS = 20
-"""The maximum number of attempts to read the results. An attempt fails if another process replaces the files
-meanwhile."""
+"""The maximum number of attempts to read the results. An attempt fails if another process replaces the files during the
+attempt."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -72,17 +72,17 @@ class Store:
     """A writer for the rows of a study.
 
     folder: The directory of the study. The caller holds the directory's lock.
-    layout: The columns and the partition of the current study file. The data on disk may have other columns or another
-        partition (see `align`).
-    status: The status of each stored row by run id, "ok" or "failed". It includes rows of runs that are no longer in
-        the study.
+    layout: The columns and the partition of the current study file. The columns or the partition of the data on disk
+        may differ from the current study file (see `align`).
+    status: The status of each stored row by run id, "ok" or "failed". Runs that are no longer in the study are
+        included.
     Raises HostError if the directory cannot be written.
     Raises TraceError if the stored data are damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. If an earlier process was killed, the data set may be replaced only in part, files may
-        be partial, and the last journal line may be incomplete. Repair this damage.
+        """Open existing results. If an earlier process was killed, three kinds of damage are possible. The data set may
+        be replaced only in part, files may be partial, and the last journal line incomplete. Repair this damage.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
@@ -118,8 +118,8 @@ class Store:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows. When `add` returns, the rows are safe: they survive if the process is killed or the power fails.
 
-        rows: The rows from `rows.row_of`, one per run. A run that already has a row, and so is in `status`, must not be
-            added again.
+        rows: The rows from `rows.row_of`, one per run. A run must not be added if it already has a row, and so is in
+            `status`.
         Raises HostError if the rows cannot be written. Rows that earlier calls added remain stored.
         """
         if not rows:
@@ -185,7 +185,7 @@ class Store:
                 self._write_anew(table)
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
-        """Update the stored rows to the study's current numbers and parameters. Rows whose run is no longer in the
+        """Give the stored rows the numbers and parameters that the study has now. Rows whose run is no longer in the
         study get `in_study` false.
 
         The study file may have changed. If a value was added, all later runs get new numbers. If a label was added, a
@@ -256,8 +256,8 @@ class Store:
         """Write a table as one file per partition, and return the number of files. The values of the partition column
         are stored only in folder names.
 
-        File names are random, because two starts of a study must not use the same name. A folder name is only text, so
-        the metadata of each file contain the name and type of the partition column.
+        If a study is started again, it must not reuse the name of a file. File names are therefore random. A folder
+        name is only text, so the metadata of each file contain the name and type of the partition column.
         """
         key = self._layout.partition
         values = _partitions(table, key)
@@ -280,12 +280,13 @@ class Store:
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Without the study's lock, read the rows in Parquet files and the rows that are only in the journal.
+    """Read the rows of the Parquet files, and the rows that are only in the journal. The study's lock is not needed.
 
     folder: The directory of the study, into which another process may be writing.
     Returns table: The rows in files. None means that no file has been written yet.
     Returns journal: The rows that are in no file. Each run is either in the table or in the journal, never in both.
-    Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.
+    Raises TraceError if a file is damaged. The error is also raised if the data set was replaced during each of `LOOKS`
+    attempts.
     """
     for _ in range(LOOKS):
         # The journal is read first, because a row is removed from the journal only after it is in a file.
@@ -386,8 +387,8 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """Return the table with the study's current numbers and parameters (see `Store.align`). If a run is no longer in
-    the study, its row keeps the old number and parameters."""
+    """Return the table with the study's current numbers and parameters (see `Store.align`). The row of a run that is no
+    longer in the study keeps its old number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]

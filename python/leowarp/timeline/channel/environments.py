@@ -22,8 +22,8 @@ from leowarp.timeline.channel.loo import Loo
 OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
-"""Published probabilities have four digits, so the sum of three of them is off by at most 1.5e-4. The tolerance is
-larger than 1.5e-4, because in some rows two probabilities have only three digits."""
+"""Published probabilities have four digits. The sum of three such probabilities is therefore off by at most 1.5e-4. The
+tolerance is larger than 1.5e-4, because in some rows two probabilities have only three digits."""
 
 STATES_MAX = 127
 """The largest number of states. A power series stores the state of each sample in one signed byte."""
@@ -71,15 +71,15 @@ class Environment:
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
     """Return every parameter set in a file, or leowarp's own sets if `path` is None.
 
-    Raises ScenarioError if the file cannot be read, has unknown or missing keys, or has rows that do not sum to 1; also
-        if a chain does not reach every state.
+    Raises ScenarioError if the file cannot be read, or has unknown or missing keys, or rows that do not sum to 1. The
+    error is also raised if a chain does not reach each state.
     """
     return _ours() if path is None else _read(path)
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """Return the parameters of an environment that are given for exactly this elevation. Parameters are not
-    interpolated between two elevations.
+    """Return an environment's parameters for exactly this elevation. Parameters are not interpolated between two
+    elevations.
 
     Raises ScenarioError: For the same reasons as `environments`; also if there is no such set, with a list of the
         existing sets.
@@ -122,7 +122,8 @@ def _ours() -> tuple[Environment, ...]:
 
 
 def _read(path: Path) -> tuple[Environment, ...]:
-    """Return every set of a TOML or JSON file, checked key by key. The file is TOML unless its name ends in .json."""
+    """Return every set of a TOML or JSON file, checked key by key. The file is read as JSON if its name ends in .json,
+    and otherwise as TOML."""
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
@@ -246,7 +247,8 @@ class _Entry:
         return value
 
     def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
-        """Return a required number of a table. The number must be within bounds that only a typing error exceeds."""
+        """Return a required number of a table. The number must be within bounds. Only a typing error exceeds these
+        bounds."""
         if key not in table:
             raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
         return self._value(table[key], key, low, high)
@@ -261,7 +263,8 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-        """Reject an unknown key. If unknown keys were ignored, the value of a misspelt key would seem to be missing."""
+        """Reject an unknown key. If a misspelt key were ignored, the key with the right spelling would seem to be
+        missing."""
         for key in table:
             if key not in keys:
                 raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))

@@ -39,11 +39,11 @@ THRESHOLDS = ("constant", "by-rate")
 
 CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
-"""For each code rate in `CODE_RATES`, the accumulated information per data bit at which half of the codewords decode.
-The code rate is data bits per sent bit. The values come from a Monte Carlo simulation of the CCSDS 131.0-B turbo code:
-8,920 bits, 16 states, 10 log-MAP iterations, parity bits in random order. The simulation used QPSK and white noise,
-with 80 to 250 codewords per point. For a failure rate of 1 in 10 instead of one half, the values would be higher by
-0.01 to 0.03."""
+"""For each code rate in `CODE_RATES`, half of the codewords decode at this accumulated information per data bit. The
+code rate is the number of data bits per sent bit. The values come from a Monte Carlo simulation of the CCSDS 131.0-B
+turbo code. The code had 8,920 bits and 16 states, and sent parity bits in random order. The decoder made 10 log-MAP
+iterations. The simulation used QPSK and white noise, with 80 to 250 codewords per point. For a failure rate of 1 in 10
+instead of one half, the values would be higher by 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
 """The number of codewords computed at once, which limits the memory."""
@@ -55,13 +55,13 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: The number of data bits in a codeword, and the number of bits after they are encoded with
-        the mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
-    rate_bps: The data bits per second without retransmissions. The default of 40 Mbit/s comes from the study that
+    data_bits, codeword_bits: `data_bits` is the number of data bits in a codeword. `codeword_bits` is the number of
+        bits after encoding with the mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
+    rate_bps: The data bits per second if nothing is retransmitted. The default of 40 Mbit/s comes from the study that
         design/lms-harq.md reproduces.
     retransmissions: The maximum number of retransmissions of a codeword.
-    first_delay_ns, retransmission_delay_ns: The time from the start of the first transmission until it is decoded, and
-        the time from the start of one transmission to the start of the next.
+    first_delay_ns, retransmission_delay_ns: `first_delay_ns` is the time from the start of the first transmission until
+        it is decoded. `retransmission_delay_ns` is the time between the starts of two successive transmissions.
     threshold_kind: "constant" or "by-rate". For "constant", a codeword decodes once it has `threshold_ratio`
         information per data bit. For "by-rate", the requirement is the value of RATIOS_BY_RATE at the code rate of the
         bits sent so far.
@@ -69,15 +69,15 @@ class Harq:
         of the next transmission. The number of bits is the missing information, divided by the information that one bit
         is expected to deliver. The expected information per bit depends on the expected power. With `received`, the
         expected power is that of the last received transmission. `predicted` expects the power that the channel exceeds
-        with the target probability after `retransmission_delay_ns`. It takes the power just received into account.
-        `statistics` expects the power that the channel exceeds with the target probability at a random time. Before the
-        first transmission, `received` and `predicted` expect the same power as `statistics`. With `equal`, every
-        transmission sends an equal part of the codeword.
+        with the target probability after `retransmission_delay_ns`. This expectation takes into account the power that
+        was just received. With `statistics`, the channel exceeds the expected power with the target probability at a
+        random time. Before the first transmission, `received` and `predicted` use the expected power of `statistics`.
+        With `equal`, every transmission sends an equal part of the codeword.
     first_target_ratio, target_ratio: The target probability that a codeword can be decoded after the first
         transmission, and after each later transmission.
     last_sends_rest: Whether the last transmission sends all remaining bits. A packet is lost if it is not complete
         after the last transmission.
-    first_bits: The number of bits in the first transmission. None means that `rule` determines this number.
+    first_bits: The number of bits in the first transmission. None means that `rule` determines this number of bits.
     """
 
     kind: str = "incremental"
@@ -144,7 +144,7 @@ class Harq:
 
     @property
     def longest_ns(self) -> int:
-        """A power series must extend beyond the start of the last codeword by this time."""
+        """The time by which a power series must extend beyond the start of the last codeword."""
         return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
 
     @property
@@ -207,7 +207,7 @@ class Outcomes:
 
     def decoded_shares(self, most: int) -> list[float]:
         """For each number of retransmissions from 0 to `most`, return the share of all codewords that were decoded
-        after it. Together with `loss_ratio`, they sum to 1."""
+        after it. The sum of these shares and `loss_ratio` is 1."""
         counts = np.bincount(self.retransmissions[~self.lost], minlength=most + 1)
         return (counts / len(self.lost)).tolist()
 
@@ -220,7 +220,7 @@ class Outcomes:
 
     @property
     def symbols_ratio(self) -> float:
-        """The number of symbols sent, divided by the number of symbols in first transmissions."""
+        """The number of symbols in all transmissions, divided by the number of symbols in first transmissions."""
         return float(self.sent_bits.mean()) / self.first_bits
 
 
@@ -233,7 +233,8 @@ def outcomes(
     power: The power series, which must end at least `parameters.longest_ns` after the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
-    levels: The power levels that the receiver expects. The default is the levels of the series `power` itself.
+    levels: The power levels that the receiver expects. By default, the levels are computed from the series `power`
+        itself.
     Raises ScenarioError if `snr_db` is not a finite number.
     Raises ValueError if the series might end before the last transmission of the last codeword.
     """
@@ -295,8 +296,8 @@ class _Looks:
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return, for each codeword in `who`, the mean of the function `what` during one of its transmissions. The
-        transmission sends `bits` bits. Its symbol rate is the same as for first transmissions."""
+        """For each codeword in `who`, return the mean of the function `what` over one transmission of the codeword. The
+        transmission sends `bits` bits. All transmissions of a codeword have the same symbol rate."""
         # Positions are floats in units of samples, because a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
@@ -360,8 +361,8 @@ def _asked(
     left: NDArray[np.float64],
     seen: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the number of bits that the receiver requests. They fill whole symbols, and are at most the remaining
-    bits. `seen` is the ratio of energy to noise of the last transmission."""
+    """Return the number of bits that the receiver requests. These bits fill whole symbols, and are at most the
+    remaining bits. `seen` is the energy-to-noise ratio of the last transmission."""
     harq = looks.harq
     # If a packet is not decoded after the last transmission, the packet is lost. The last transmission should therefore
     # not save bits. If the size of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets
@@ -391,8 +392,8 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
-    """Return the outcomes if each transmission repeats the bits of the first one. The energies of all transmissions are
-    added before decoding (maximum ratio combining).
+    """Return the outcomes for codewords whose transmissions all repeat the bits of the first one. The energies of all
+    transmissions are added before decoding (maximum ratio combining).
 
     Returns: The same three arrays as `_incremental`.
     """
@@ -414,7 +415,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
 
 
 def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the information in bits that is required to decode a codeword after `sent` bits were sent."""
+    """Return the information in bits that is required to decode a codeword of which `sent` bits were sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
     # Outside the measured rates, np.interp uses the value at the nearest measured rate.
@@ -422,9 +423,9 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
 
 
 _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
-"""The results for each codeword: number of retransmissions, whether it is lost, and number of bits sent."""
+"""For each codeword, the number of retransmissions, whether it is lost, and the number of bits that were sent."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""The tolerance for rounding of sums of floats, relative to the threshold. A codeword with exactly the required
-information is decoded."""
+"""The tolerance for the rounding of sums of floats. It is relative to the threshold. A codeword with exactly the
+required information is decoded."""

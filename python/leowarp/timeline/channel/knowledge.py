@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes which power levels a receiver expects from its channel: at any time, and one delay after it received a
-level."""
+"""Computes which power levels a receiver expects from its channel. Some results are for the case that the present level
+is unknown. The others are for one delay after a level was received."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
 """A receiver that knows the model has learned which levels follow each other. It learned them by observing the channel
-over a distance of 10 km. Over 10 km, the channel enters each of its states some hundreds of times. For short waves, 10
-km would need too many samples, so the number of samples limits the distance."""
+over a distance of 10 km. Within 10 km, the channel enters each of its states some hundreds of times. For short waves,
+10 km would need more samples than `LEARNING_SAMPLES`. The distance is then shorter."""
 
 LEARNING_SEED = 0
 """The seed of the observed channel differs from the run's seed, because a receiver does not know the run's future
 fading. The seed is the same in every run, so that the receiver requests equal numbers of bits in equal situations."""
 
 GROUPS = 64
-"""Samples are sorted into this number of groups by received level. The groups have equal numbers of samples."""
+"""Samples are sorted by received level into this number of groups. All groups have the same number of samples."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The power levels, in dB relative to line of sight. The channel exceeds each level with a target probability.
+    """The power levels, in dB relative to line of sight. Each level belongs to a target probability: the channel is
+    above the level with this probability.
 
     first_db, again_db: The levels that are expected if the present level is unknown. `first_db` is for the target
         probability of first transmissions. `again_db` is for the target probability of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is `seen_db` now, it exceeds
-        `next_db` after one delay, with the target probability of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. Assume that the level is `seen_db` now.
+        After one delay, it exceeds `next_db` with the target probability of later transmissions.
     """
 
     first_db: float
@@ -46,8 +47,8 @@ class Levels:
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
     """Return the levels that a receiver expects if it knows a whole power series.
 
-    first_target_ratio, target_ratio: The probability that the channel exceeds the level, for first transmissions and
-        for later ones.
+    first_target_ratio, target_ratio: The probability that the channel exceeds the level. The first value is for first
+        transmissions, and the second value for later ones.
     delay_ns: The time between two transmissions.
     """
     first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
@@ -57,8 +58,8 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
     """Return the power levels that a receiver expects if it knows the model of the channel. `Levels` contains two kinds
-    of levels. The levels at any time come from the model's closed form, without slopes between states. The levels after
-    a received level come from a separate power series."""
+    of levels. The levels at any time come from the closed form of the model, which has no slopes between states. The
+    levels after a received level come from a separate series of received power."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)

@@ -14,9 +14,9 @@ not of time:
 The power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
 because a receiver tracks its phase. The satellite's movement changes only the phase of the direct signal.
 
-A terminal at rest receives the same power during the whole run. Its channel is frozen. A different seed corresponds to
-a different place of the terminal. A frozen channel is not an error, but its level says nothing about the environment,
-so `power_series(...).frozen` is true.
+A terminal at rest receives the same power during the whole run. Its channel is frozen. With a different seed, the
+terminal is at a different place. A frozen channel is allowed, but its level says nothing about the environment. For
+this reason, `power_series(...).frozen` is true.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ BLOCK_SAMPLES = 1 << 18
 the run."""
 
 SAMPLES_MAX = 500_000_000
-"""The maximum number of samples in a series. The maximum number of samples takes 2.5 GB for level and state. If a
-series would be longer, the speed or the carrier frequency is probably a typing error."""
+"""The maximum number of samples in a series. With this many samples, level and state take 2.5 GB. If a series would be
+longer, the speed or the carrier frequency is probably a typing error."""
 
 FRAMES = ("common", "by-state")
 
@@ -54,23 +54,23 @@ class LandMobile:
     """The scenario keys that describe the channel. If a key is None, its value comes from the environment's parameter
     set.
 
-    environment, elevation_deg, environments_path: The first two select the parameter set. The third is the user's file,
-        if the set is not one of leowarp's.
-    speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, as of a car on a road
-        between trees.
+    environment, elevation_deg, environments_path: `environment` and `elevation_deg` select the parameter set. If the
+        set is not one of leowarp's, `environments_path` is the user's file.
+    speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, the speed of a car on a
+        road between trees.
     carrier_hz: The carrier frequency. The default is 2.2 GHz, the band in which the tables were measured.
     correlation_m, transition_m: The correlation distance of the direct signal. The length of the slope between two
         states.
     frames: "common" or "by-state". The length of a step of the Markov chain. With `common`, the step has the same
-        length in every state: the mean of the states' shortest lengths, weighted by the states' shares. If all steps
-        are equally long, each state's share of the distance equals its share in the chain's stationary distribution.
-        The published shares are also equal to this distribution. `by-state`: the step length of each state is the
-        shortest length of this state. This changes the states' shares of the distance.
+        length in every state. This length is the mean of the states' shortest lengths, weighted by the states' shares.
+        If all steps are equally long, each state's share of the distance equals its share in the chain's stationary
+        distribution. The published shares are also equal to this distribution. `by-state`: the step length of each
+        state is the shortest length of this state. This step length changes the states' shares of the distance.
     frame_m: The length of a step. With `common`, this length is used instead of the weighted mean of the shortest
         lengths of all states.
-    samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter, it is the
-        number per correlation distance. With 16 samples, linear interpolation of the diffuse power is off by at most 2
-        % of its mean.
+    samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter than a
+        wavelength, it is the number of samples per correlation distance. The diffuse power is interpolated linearly.
+        With 16 samples, the error is at most 2 % of the mean diffuse power.
     """
 
     environment: str = "intermediate-tree-shadowed"
@@ -166,7 +166,7 @@ class LandMobile:
 class Model:
     """An environment in which all lengths have values.
 
-    frames_m: float64 array of shape (states,). The length of a step of the chain in each state.
+    frames_m: float64 array of shape (states,). For each state, the length of one step of the chain.
     """
 
     environment: Environment
@@ -176,8 +176,8 @@ class Model:
 
     @property
     def way_shares(self) -> NDArray[np.float64]:
-        """For each state, the share of the distance that the terminal travels in it, shape (states,). At constant
-        speed, this is also each state's share of the time."""
+        """For each state, the distance that the terminal travels in it, divided by the whole distance. The shape is
+        (states,). At constant speed, the result is also each state's share of the time."""
         weighted = self.environment.state_shares * self.frames_m
         return weighted / weighted.sum()
 

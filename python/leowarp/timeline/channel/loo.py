@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loo's distribution: a direct signal whose level is Gaussian in dB (log-normal), plus a diffuse Rayleigh signal.
 
-C. Loo, "A statistical model for a land mobile satellite link", IEEE Trans. Vehicular Technology 34(3), 1985. With z the
-amplitude of the direct signal, and w a complex Gaussian of mean power 10^(multipath_db / 10):
+C. Loo, "A statistical model for a land mobile satellite link", IEEE Trans. Vehicular Technology 34(3), 1985. Let z be
+the amplitude of the direct signal, and w a complex Gaussian of mean power 10^(multipath_db / 10):
 
     r = |z + w|,   20 log10 z ~ Normal(mean_db, deviation_db)
 
@@ -66,7 +66,7 @@ class Loo:
 
 
 def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
-    """Return P(power <= level) over all states, weighted by their shares.
+    """Return P(power <= level). It is the mean over all states, weighted by the states' shares of time.
 
     shares: array of shape (states,). The shares of time, which sum to 1.
     level_db: array of any shape, dB relative to line of sight
@@ -77,7 +77,7 @@ def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: Arra
 
 
 def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) -> float:
-    """Return the level, in dB, that the power stays below for this share of the time (0 < share < 1)."""
+    """Return a level in dB. The power is below this level for the given share of the time (0 < share < 1)."""
     from scipy.optimize import brentq
 
     if not 0 < share < 1:

@@ -74,8 +74,8 @@ def _one(modulation: str, snr: float) -> float:
 
 
 def _real(points: NDArray[np.float64], snr: float) -> float:
-    """Return the bits per symbol in one dimension, for points of mean energy 1 and noise variance 1 / (2 snr). The
-    integral is computed by the trapezoidal rule from -9 to 9 standard deviations."""
+    """Return the bits per symbol in one dimension. The points have mean energy 1, and the noise has variance 1 / (2
+    snr). The integral is computed by the trapezoidal rule from -9 to 9 standard deviations."""
     scaled = points * np.sqrt(2 * snr)
     d = scaled[:, None] - scaled[None, :]
     exponent = -(d * d)[..., None] / 2 - d[..., None] * _NODES
@@ -83,8 +83,8 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
-    """Return the mutual information of points in two dimensions. All points have the same information because of
-    symmetry, so only the information of one point is computed."""
+    """Return the mutual information of points in two dimensions. By symmetry, all points have the same information.
+    Only the information of one point is computed."""
     d = np.sqrt(2 * snr) * (points[0] - points)
     nodes, weights = _COARSE, _COARSE_WEIGHTS
     exponent = (
@@ -111,8 +111,8 @@ def _table(modulation: str) -> NDArray[np.float64]:
 
 
 def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the nodes and weights (sum 1) for a mean over a Gaussian of variance 1: trapezoidal rule, +-9
-    deviations."""
+    """Return the nodes and weights for a mean over a Gaussian of variance 1. The sum of the weights is 1. The method is
+    the trapezoidal rule, from -9 to 9 deviations."""
     nodes = np.linspace(-9.0, 9.0, count)
     weights = np.exp(-nodes * nodes / 2)
     return nodes, weights / weights.sum()

@@ -2,7 +2,7 @@
 """The random processes of a fading channel. Each process is computed block by block, so that the memory does not grow
 with the run.
 
-The result does not depend on the length of the blocks, except for the last digit of a convolution.
+The length of the blocks changes only the last digit of a convolution.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Visits:
     """The states that the terminal visits one after the other along its path.
 
     states: int8 array of shape (n,). Two successive states are always different.
-    starts_m: float64 array of shape (n + 1,). The start of each visit. The first start is 0. The additional last
-        element is the end of the last visit.
+    starts_m: float64 array of shape (n + 1,). The position at which each visit of a state begins, with 0 for the first
+        visit. The additional last element is the end of the last visit.
     """
 
     states: NDArray[np.int8]
@@ -65,7 +65,7 @@ def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
 
 class Blend:
     """A function from distance to a parameter of the state at that distance. At a change of state, the parameter jumps
-    if `width_m` is 0. Otherwise, it changes linearly over the length `width_m`.
+    if `width_m` is 0. Otherwise, the parameter changes linearly over the length `width_m`.
 
     If `width_m` is not 0, the value is the running mean over a window of length `width_m`. The middle of a slope is at
     the change of state. A state shorter than the window blends with both neighbours.
@@ -138,12 +138,12 @@ class Multipath:
     """A complex Gaussian process of mean power 1 with Clarke's Doppler spectrum: autocorrelation J0(2 pi d / lambda).
 
     The process models diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications",
-    1974, section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter
-    whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
-    long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of
-    0.005 within four wavelengths. The second moment of the spectrum determines how often a level is crossed. Its error
-    is 2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. If the response were cut off at
-    `REACH_WAVELENGTHS` without the Gaussian, 7 % of the second moment would be lost.
+    1974, section 1.2). It does not contain the Doppler shift of the direct signal. The process is white noise through a
+    filter whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response
+    infinitely long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an
+    error of 0.005 within four wavelengths. The second moment of the spectrum determines how often a level is crossed.
+    Its error is 2e-4. With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. If the response were
+    cut off at `REACH_WAVELENGTHS` without the Gaussian, 7 % of the second moment would be lost.
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32

@@ -18,8 +18,8 @@ CODEWORDS_MAX = 100_000_000
 number of data bits is probably mistyped."""
 
 CAPACITY_WINDOW_NS = 100_000_000
-"""The length of a window in `Realisation.shared_bps`. It is longer than the time from the first to the last
-transmission of a codeword (60 ms)."""
+"""The length of a window in `Realisation.shared_bps`. The window is longer than the 60 ms between the first and the
+last transmission of a codeword."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class ChannelRows:
 class Realisation:
     """The power and codewords of one run, which follow from the parameters and the seed.
 
-    power: The series continues beyond the run, until after the last possible retransmission of the last codeword.
+    power: The power series is longer than the run. It lasts until after the last possible retransmission of the last
+        codeword.
     starts_ns: int64 array of shape (n,). The start of each codeword's first transmission.
     """
 
@@ -49,18 +50,18 @@ class Realisation:
     outcomes: Outcomes
 
     def until(self, t_ns: int) -> Realisation:
-        """Return the part of the realisation before an instant, with at least one codeword.
+        """Return the part of the realisation before an instant. This part contains at least one codeword.
 
-        It is used for the pages of runs that ended early (`run.ends = "flows"`).
+        This part is used for the pages of runs that ended early (`run.ends = "flows"`).
         """
         count = max(1, int(np.searchsorted(self.starts_ns, t_ns)))
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
     def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rate of new codewords if the link always has a codeword to send. Retransmissions use symbols that
-        would otherwise carry new codewords.
+        """Return the rate of new codewords of a link that always has a codeword to send. Retransmissions use symbols
+        that would otherwise carry new codewords.
 
-        In each window, the rate of first transmissions is multiplied by their share of all sent bits:
+        In each window, the rate is multiplied by the share of first transmissions in all sent bits:
 
             rate = `rate_bps` (bits of first transmissions) / (bits of all transmissions), over the codewords that begin
             in the window
@@ -78,10 +79,11 @@ class Realisation:
         return ends, np.rint(rate_bps * self.outcomes.first_bits * codewords / sent).astype(np.int64)
 
     def rows(self) -> ChannelRows:
-        """Return one row per codeword, with equal neighbours merged.
+        """Return one row per codeword. If successive rows are equal, they are merged into one.
 
-        A packet whose transmission begins within codeword k has the outcome of codeword k. A lost packet gets the delay
-        after which the link gives up. An in-order link holds later packets until then.
+        A packet whose transmission begins within codeword k has the outcome of codeword k. If a packet is lost, the
+        link gives up after a certain delay. The packet gets this delay. If the link keeps packets in order, it holds
+        later packets until this delay is over.
         """
         outcomes = self.outcomes
         # One integer per outcome, which combines the number of retransmissions with whether the codeword is lost.
@@ -122,7 +124,7 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """Return the rows for the timeline, as `realisation` gives them for these parameters. Also return the outcomes of
-    all codewords."""
+    """Return the rows for the timeline from the result of `realisation` with these parameters. Also return the outcomes
+    of all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

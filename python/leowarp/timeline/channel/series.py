@@ -41,8 +41,8 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     CSV (`.csv`).
 
     snr_db: Es/N0 at line of sight.
-    about: The description of how the series was made. A Parquet file contains the origin as metadata `channel` (JSON).
-        A CSV file does not contain the origin.
+    about: A text that says how the series was made. A Parquet file contains the origin as metadata `channel` (JSON). A
+        CSV file does not contain the origin.
     Raises ScenarioError if the suffix is neither `.parquet` nor `.csv`, or if the file cannot be written.
     """
     check_suffix(file)

@@ -28,7 +28,8 @@ COLUMNS = {
 
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
-    """Return a table with one row per statistic. The metadata of its fields explain the columns `COLUMNS`.
+    """Return a table with one row per statistic. Each of the columns `COLUMNS` is explained in the metadata of its
+    field.
 
     channel: The parameters of the series, which are needed for the predicted values.
     """
@@ -66,7 +67,8 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Return rows with quantiles and mean power of the series. Each row also has the value from Loo's mixture."""
+    """Return rows with the quantiles and the mean of the series' power. Each row also has the value from Loo's
+    mixture."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels in dB, because the mean of levels corresponds to a geometric mean of powers.
@@ -120,8 +122,8 @@ def _autocorrelation(power: PowerSeries) -> list[Row]:
 
 
 def lags_of(power: PowerSeries) -> NDArray[np.int64]:
-    """Return the lags for an autocorrelation, in samples. They reach from 1 to a tenth of the series, with about
-    `LAGS_PER_DECADE` per decade."""
+    """Return the lags for an autocorrelation, in samples. The smallest lag is 1, and the largest lag is a tenth of the
+    series. A decade contains about `LAGS_PER_DECADE` lags."""
     most = max(1, len(power.level_db) // 10)
     return np.unique(
         np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)

@@ -17,7 +17,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""A packet trace has a gap if it has no opportunity for a time of this many typical spacings."""
+"""A packet trace has a gap if it has no opportunity for a long time: this number of typical spacings."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -32,9 +32,9 @@ class CapacityDescription:
 
     rows: The number of measured rows.
     interval_ns: The median time that a row covers, or 100 ms if the quantiles are computed from means over 100 ms.
-    zero_ns: The time in which the direction carried nothing. In a packet trace, a gap counts only if it is longer than
-        `GAP_SPACINGS` times the spacing of nearby opportunities. For example, a steady rate of 3 Mbit/s is one packet
-        per 4 ms, but the pauses between packets are no gaps.
+    zero_ns: The time in which the direction carried nothing. In a packet trace, only gaps longer than `GAP_SPACINGS`
+        times the spacing of nearby opportunities are included. For example, at a steady rate of 3 Mbit/s, one packet is
+        carried every 4 ms. The pauses between these packets do not count as gaps.
     steps_bps: The quantiles of the absolute difference between the rates of successive rows.
     """
 
@@ -107,8 +107,8 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """Return a dict from each share in `QUANTILES` to that quantile of the values in `of`. The result is empty if there
-    are no values."""
+    """Return a dict. Its keys are the shares in `QUANTILES`, and its values are these quantiles of the values in `of`.
+    The result is empty if there are no values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 

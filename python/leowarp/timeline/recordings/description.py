@@ -41,7 +41,7 @@ class Slot:
     t_ns: The time of the reconfiguration with which the slot begins.
     base_ns: The smallest delay in the slot, without the first and the last second of the slot.
     step_ns: `base_ns` minus the `base_ns` of the previous slot.
-    spike_ns: The largest delay within 1 s of the slot's beginning, minus `base_ns`.
+    spike_ns: The largest delay within 1 s of the slot's beginning, minus the slot's `base_ns`.
     """
 
     t_ns: int
@@ -60,22 +60,22 @@ class Description:
     series: The kind of delays: round_trip, down or up. The value is none if only capacity was measured.
     span_ns: The time from the first sample to the last.
     interval_ns: The median time between samples.
-    gaps: The times without a sample, if they are longer than ten intervals. For a table, these are the rows that report
-        no connection.
+    gaps: The times without a sample. Only times of more than ten intervals are listed. For a table, these are the rows
+        that report no connection.
     quantiles_ns: The quantiles of the delays.
     mean_abs_step_ns: The mean absolute difference between the delays of successive samples that arrived.
-    schedule: The period and phase of the reconfigurations. None means that none was found.
+    schedule: The period and phase of the reconfigurations. None means that no schedule was found.
     schedule_given: Whether the user gave the schedule. If so, no schedule was searched for in the data.
     finding: The confidence in the result (a schedule, or none), and alternatives. None means that the schedule was
         given.
-    seconds_of_minute: The seconds of each wall-clock minute at which reconfigurations happen. None means that the wall
-        clock is unknown, or that the period does not divide a minute.
+    seconds_of_minute: The seconds within a minute of the wall clock at which reconfigurations happen. None means that
+        the wall clock is unknown, or that the period does not divide a minute.
     slots: The slots that lie completely within the measurement and contain samples.
     spikes_at_reconfigurations: The number of spikes within 1 s of a reconfiguration.
     duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock. All times in the description refer to the clock before its first
         adjustment.
-    transfer_back: The downlink part of a transfer in both directions. `transfer` is then the uplink part.
+    transfer_back: If a transfer has both directions, this is its downlink part. `transfer` is then the uplink part.
     skipped: The parts of the file that could not be read, with counts and reasons.
     notes: The remarks of the function that read the file.
     """
@@ -122,7 +122,8 @@ def describe(
     """Return the summary of a measurement.
 
     measurement: A measurement from a file (`read`) or from arrays (`Measurement.of_round_trips`).
-    series: The series to describe: round_trip, down or up. The default is the first of these that the measurement has.
+    series: The series to describe: round_trip, down or up. The default is the first of these three series that the
+        measurement has.
     schedule: The schedule of reconfigurations, if known. By default, the schedule is searched for in the data.
     Raises ScenarioError if the measurement has no such series, or no samples.
     """

@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def measurement_of_timeline(
     table: pa.Table, source: str, duration_ns: int, *, down: tuple[str, str], wall_ns: int | None = None
 ) -> Measurement:
-    """Return the measurement of both directions of a link that has tables in the timeline.
+    """Return the measurement of a link that has tables in the timeline. Both directions are included.
 
     down: (str, str). The two nodes of the downlink, the sender first.
     Raises ScenarioError if the link has no tables.

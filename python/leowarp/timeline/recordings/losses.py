@@ -14,8 +14,8 @@ HANDOVER_NS = 1_000_000_000
 """A loss belongs to a handover if a reconfiguration is at most this far away in time."""
 
 LONG_NS = 1_000_000_000
-"""A run of lost probes is not part of a handover if it lasts at least this long. Published handovers last from tens to
-some hundreds of ms."""
+"""If successive probes are lost for at least this long, the loss is not part of a handover. Published handovers last
+from tens to some hundreds of ms."""
 
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
@@ -48,10 +48,10 @@ class Loss:
     obstructions: The losses of 1 s and more that recur and begin at any time between reconfigurations. They recur as if
         satellites passed behind an obstacle.
     outages: The losses of 1 s and more that are not obstructions.
-    over_time_ratio, over_time_up_ratio: The mean loss ratio of a table over the time with a connection. If the loss
-        ratios of the two directions of round trips differ, `over_time_up_ratio` is the ratio of the uplink. None means
-        a measurement without loss ratios.
-    certain: For a table with loss ratios, the stretches in which every packet is lost. `lost` is then 0.
+    over_time_ratio, over_time_up_ratio: The mean loss ratio of a table over the time with a connection. If round trips
+        have different loss ratios in the two directions, `over_time_up_ratio` is the ratio of the uplink. None means
+        that the measurement has no loss ratios.
+    certain: For a table with loss ratios, the times during which every packet is lost. `lost` is then 0.
     """
 
     sent: int
@@ -74,7 +74,7 @@ class Loss:
 
     @property
     def in_handover_ratio(self) -> float | None:
-        """The share of the lost probes that is within 1 s of a reconfiguration."""
+        """The share of all lost probes that lie within 1 s of a reconfiguration."""
         return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
 
     @property
@@ -98,7 +98,7 @@ def loss_of(
     """Return the losses of a series.
 
     measurement: The measurement to which the series belongs.
-    name: The name of the series. Only for round trips, some tools report in which direction a probe was lost.
+    name: The name of the series. Some tools report in which direction a probe was lost, but only for round trips.
     schedule: The schedule of reconfigurations. None means that there is no schedule.
     rows: The table's rows, if the probes in `series` were computed from a table.
     """
@@ -129,7 +129,7 @@ def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | Non
     """Return the mean loss ratio, weighted by the length of each row. None means that the table has no loss ratios.
 
     loss_ratio: float64 array, shape as `series`, or None
-    end_ns: The end of the last row. If it is None, the last row does not count.
+    end_ns: The end of the last row. If the end is None, the last row is left out.
     """
     if loss_ratio is None:
         return None
@@ -160,7 +160,8 @@ def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
 
 
 def long_losses(series: Series) -> tuple[LongLoss, ...]:
-    """Return the stretches of at least 1 s and five probes in which most probes were lost."""
+    """Return the stretches in which most probes were lost. Each stretch lasts at least 1 s and has at least five
+    probes."""
     interval_ns = series.interval_ns
     if interval_ns is None or not series.lost.any():
         return ()
@@ -180,8 +181,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
 
 
 def _mostly_lost(lost: Flags, width: int) -> Flags:
-    """Return whether more than half of the `width` probes around each probe are lost. Gaps between losses are therefore
-    closed if they are shorter than `width`."""
+    """For each probe, return whether more than half of the `width` probes around it are lost. Gaps between losses are
+    therefore closed if they are shorter than `width`."""
     sums = np.concatenate([[0], np.cumsum(lost)])
     low = np.maximum(np.arange(len(lost)) - width // 2, 0)
     high = np.minimum(low + width, len(lost))
@@ -194,9 +195,9 @@ def _by_cause(
     """Divide long losses into obstructions and outages.
 
     While a satellite is behind an obstacle, packets are lost for seconds. Such a loss can begin at any time within a
-    slot, and similar losses follow in other slots. All other long losses are outages: single losses, and losses that
-    continue through a reconfiguration. Behind an obstacle, a loss seldom continues through a reconfiguration, because
-    the next satellite is at another place in the sky.
+    slot, and similar losses follow in other slots. All other long losses are outages. They are single losses, or losses
+    that continue through a reconfiguration. A loss behind an obstacle usually ends by the next reconfiguration, because
+    the next satellite is in a different direction.
     """
     if schedule is None:
         return (), found

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measurement of a path by any tool. It has delays and capacity over time, and losses.
 
-*Down* is from the internet to the user, in a run from A to B. *Up* is the opposite direction. The times are sending
-times of probes, in ns since time 0 of the measurement. Time 0 is the first sample, or the origin of the times in the
-file.
+*Down* is the direction from the internet to the user. In a run, it is the direction from A to B. *Up* is the opposite
+direction. The times are sending times of probes, in ns since time 0 of the measurement. Time 0 is the first sample, or
+the origin of the times in the file.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Series:
     """The delays of one direction, or of round trips, over time.
 
     t_ns: int64 array of shape (n,). The sending times, which strictly increase.
-    delay_ns: float64 array of shape (n,). The delays in whole ns. They are exact because they are below 2**53. nan
-        means that there is no delay, because the probe was lost or the link was down.
+    delay_ns: float64 array of shape (n,). The delays in whole ns. The delays are exact because they are below 2**53. A
+        delay is nan if the probe was lost or the link was down.
     lost: bool array of shape (n,). Whether the probe sent at `t_ns` was lost.
-    cut: bool array of shape (n,). Whether there is no connection from this time until the next row (only in tables).
-    loss_ratio: float64 array of shape (n,) or None. The share of packets that are lost from this time until the next
-        row (only in tables).
+    cut: bool array of shape (n,). True if there is no connection from this time until the next row (only in tables).
+    loss_ratio: float64 array of shape (n,) or None. For each row, the share of packets that are lost from its time
+        until the next row (only in tables).
     """
 
     t_ns: Times
@@ -78,7 +78,7 @@ class Series:
 class Capacity:
     """The capacity of a direction.
 
-    t_ns: int64 array of shape (n,). The times strictly increase, and each row holds until the next.
+    t_ns: int64 array of shape (n,). The times strictly increase. Each row is valid until the next row.
     rate_bps: int64 array of shape (n,). The bits of IP packets per second. -1 means no rate limit.
     end_ns: The end of the last row.
     opportunities: Whether the rows were computed from a packet trace (Mahimahi). In a packet trace, a row with rate 0
@@ -125,7 +125,7 @@ class Transfer:
     cwnd_bytes, rtt_ns: float64 arrays of shape (n,). The sum of the streams' windows and the mean of their smoothed
         round trips, both at the end of each interval.
     all_retransmissions: The number of retransmitted segments in the whole transfer, as its sender reports at the end.
-        If the receiver wrote the file, it contains no other number of retransmissions.
+        In a file that the receiver wrote, this is the only number of retransmissions.
     """
 
     t_ns: Times
@@ -149,21 +149,21 @@ class Measurement:
     lost_down, lost_up: Whether each probe is known to be lost in this direction. The arrays have the shape of
         `round_trip`.
     loss_up_ratio: float64 array or None. The loss ratio of the uplink in a table of round trips. The array has the
-        shape of `round_trip`. If it is given, `round_trip.loss_ratio` is the loss ratio of the downlink.
+        shape of `round_trip`. If this array is given, `round_trip.loss_ratio` is the loss ratio of the downlink.
     probe_bytes: The IP length of the probes.
-    probes: True if each sample is a probe, so that nothing is known between two samples. False if the samples are rows
-        of a table. A row is valid until the next row.
+    probes: True means that each sample is a probe, so nothing is known between two samples. False means that the
+        samples are rows of a table. Each row is valid until the next row.
     end_ns: The end of a table's last row, if known.
     wall_ns: The wall-clock time at time 0 of the measurement, in ns since 1970 (UTC).
     transfer: iperf3's results. They show the throughput of one flow, and not the capacity of the path.
     duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. The sending times after undoing the backward adjustments of the clock, in the shape
-        of `round_trip`. None means that the clock of the series itself was never set back.
+    steady_ns: int64 array or None. The sending times without the backward adjustments of the clock, in the shape of
+        `round_trip`. None means that the clock of the series itself was never set back.
     transfer_back: The downlink part, if the transfer runs in both directions. `transfer` is then the uplink part.
     skipped: The parts of the file that could not be read, with counts and reasons.
-    longest_step_ns: If only a part of the table was read, the longest step between two rows of the whole table. None
-        means that the step is computed from the rows.
+    longest_step_ns: The longest time between two successive rows of the whole table, if only a part of the table was
+        read. None means that this time is computed from the rows.
     notes: The remarks about data that were left out when the file was read: duplicates, and lines that are no samples.
     """
 
@@ -210,8 +210,8 @@ class Measurement:
         """Return a copy in which each probe has its sending time instead of the arrival time of its reply. ``ping -D``
         prints the time of the reply. The sending time is the time of the reply minus the round trip.
 
-        A probe is left out if its computed sending time is not later than the previous probe's. This may happen to a
-        few probes if the clock was read late.
+        A computed sending time must be later than all earlier ones. Otherwise, the probe is left out. A few probes may
+        be left out for this reason if the clock was read late.
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self
@@ -224,8 +224,8 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """Return the measurement with the capacities `down` and `up`. If one of them is None, this capacity does not
-        change."""
+        """Return the measurement with the capacities `down` and `up`. If `down` or `up` is None, the measurement keeps
+        its capacity in this direction."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

@@ -70,7 +70,7 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
 
 
 def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
-    """If the delays include the probes' transmission time, return the IP length of the probes, otherwise 0."""
+    """Return the IP length of the probes if the delays include the probes' transmission time. Otherwise, return 0."""
     if keys.probe_size_bytes is not None:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
@@ -81,7 +81,8 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
 
 
 def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
-    """Return the measurement with the uplink delays of `file_up`, on the clock of the downlink's file."""
+    """Return the measurement with the uplink delays from `file_up`. Their times are on the clock of the downlink's
+    file."""
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
@@ -110,8 +111,8 @@ def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None)
 def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
-    """Return the capacities on the clock of the delays, if both files have wall-clock times. If one of the files lacks
-    these times, capacities and delays start at the same instant."""
+    """Return the capacities. If both files have wall-clock times, the capacities are on the clock of the delays. If one
+    of the files lacks these times, capacities and delays start at the same instant."""
     # One full packet, with its overhead, uses exactly one opportunity.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]

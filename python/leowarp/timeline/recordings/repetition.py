@@ -10,12 +10,12 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.measurement import Capacity, Times
 
 MOST_ROWS = 50_000_000
-"""The limit on rows per direction. More rows would take over a gigabyte in the guest's kernel."""
+"""The limit on rows per direction. More rows would need more than a gigabyte of memory in the guest's kernel."""
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:
-    """Return the times of a trace that is repeated every `period_ns` until `until_ns`. Also return the index of each of
-    these times in the original trace."""
+    """Return the times of a trace that is repeated every `period_ns` until `until_ns`. For each returned time, also
+    return its index in the original trace."""
     rounds = max(-(-until_ns // period_ns), 1)
     if rounds * len(t_ns) > MOST_ROWS:
         raise ScenarioError(

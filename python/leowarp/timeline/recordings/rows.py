@@ -7,9 +7,9 @@ this order. After these steps, the rows are resampled and interpolated. The rows
 shifted by the forward delay. No step adds values to the measurement, unless a key requests it.
 
 A probe sent at t enters the forward direction at t. The reply enters the return direction at the probe's arrival, which
-is t plus the forward delay of the probe. Therefore, the forward part of this round trip is placed at t. The return part
-is placed at t plus the forward delay. A ping in the guest therefore gets exactly one measured round trip, and not a
-mixture of two.
+is t plus the forward delay of the probe. Therefore, the forward part of a round trip is placed at t, the sending time
+of the probe. The return part of this round trip is placed at t plus the forward delay. A ping in the guest therefore
+gets the delay of one measured round trip, and not a mixture of two.
 
 The forward and return parts are placed exactly if no reply overtook another. Without overtaking, t + rtt never
 decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an
@@ -47,8 +47,8 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The delays of one direction over time. The rows of this direction are computed from them. A delay is nan where it
-    is unknown."""
+    """The delays of one direction over time. The rows of this direction are computed from these delays. A delay is nan
+    where it is unknown."""
 
     name: str
     source: str
@@ -61,7 +61,7 @@ class _Way:
     """The time after which a repeated trace starts again."""
     interval_ns: int | None = None
     """The median time between the direction's probes. Each probe is valid for the time around its sending time. None
-    means that the values come from a table, in which each row holds from its time on."""
+    means that the values come from a table. Each row of a table is valid from its time on."""
 
 
 def channel_rows(
@@ -69,7 +69,7 @@ def channel_rows(
 ) -> tuple[Rows, Rows]:
     """Return the rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
-    keys: The scenario's section. Its keys say how round trips, losses and gaps are treated.
+    keys: The scenario's section. The keys of this section determine how round trips, losses and gaps are treated.
     begin_ns, end_ns: The begin and the end of the stretch, on the measurement's clock.
     down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
         first.
@@ -86,7 +86,7 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """Return the downlink and the uplink. The keys of ``[measured]`` determine their losses."""
+    """Return the downlink and the uplink. The keys of ``[measured]`` determine the losses of both directions."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -113,7 +113,8 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """Return for each round trip the part, in ns, that belongs to one direction. The key `rtt` determines the parts."""
+    """Return for each round trip the part, in ns, that belongs to one direction. The key `rtt` determines how a round
+    trip is divided."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -123,7 +124,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
-    """Return the measured one-way delays of the probes of round trips, in ns. A negative delay is an error."""
+    """Return the one-way delays that probes of round trips measured, in ns. A negative delay is an error."""
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -175,8 +176,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """Return the direction after all steps that the keys request: repeating, treating gaps, resampling and
-    interpolating. Its times are the probes' sending times."""
+    """Apply all steps that the keys request to the direction: repeat, treat gaps, resample and interpolate. Return the
+    result. The times of the result are the probes' sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
@@ -201,8 +202,8 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     """Return the direction as rows. A row is valid from its time on.
 
-    forward: _Way. The direction that the probes cross before `way`. None means that probes enter `way` when they are
-        sent.
+    forward: _Way. The direction through which the probes travel before they enter `way`. None means that probes enter
+        `way` when they are sent.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
@@ -230,7 +231,7 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
     """Return the indexes of samples that are followed by a gap. The last sample is included if the run continues for
-    long after it. Raises an error if the run has a gap and the key `gaps` is "error"."""
+    long after it. Raises an error if there is a gap within the run and the key `gaps` is "error"."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
@@ -258,8 +259,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Replace each unknown delay (nan) by the previous known delay. The delay is reduced if a packet with it would
-    arrive after the next packet whose delay is known."""
+    """Replace each unknown delay (nan) by the previous known delay. If a packet with this delay would arrive after the
+    next packet whose delay is known, the delay is reduced."""
     # On a FIFO link, a packet may follow a lost packet. It then waits until the lost packet would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
@@ -274,8 +275,8 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Insert a row before each gap, one interval after the last sample. From the time of this row until the next row,
-    every packet is lost."""
+    """Insert a row at the beginning of each gap: one interval after the last sample before the gap. From the time of
+    this row until the next row, every packet is lost."""
     # The sample before the gap remains valid for one more interval, because the first missing probe would have been
     # sent at the end of this interval.
     at = gaps + 1
@@ -293,7 +294,7 @@ def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns:
 
 def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
     """Return rows at multiples of `width_ns`. Each new row is a mean in which all probes have equal weight. If the rows
-    come from a table, each is weighted by its length."""
+    come from a table, the weight of each row is its length."""
     t_ns, place = way.t_ns, np.arange(len(way.t_ns))
     if way.probes:
         weight = np.ones(len(t_ns))
@@ -324,8 +325,8 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
 
 def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
     """Insert rows every `step_ns` after each sample where `straight` is true. Their delays lie on a straight line to
-    the next sample. A lost sample, and a sample at which the connection ends, keep their delay until the next
-    sample."""
+    the next sample. After a lost sample, the delay stays constant until the next sample. The same is true after a
+    sample at which the connection ends."""
     length_ns = np.diff(way.t_ns)
     # The delay of a lost probe was not measured, so no line starts or ends there.
     drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)

@@ -2,9 +2,9 @@
 """Finds the rows of a large table that a run needs. The rows are sorted by time. A binary search therefore finds the
 first needed row without reading the rows before it.
 
-For example, a run needed a thousandth of a table of 10^7 rows. To read the whole table took 6.2 GB of memory. A mistake
+For example, a run needed a thousandth of a table of 10^7 rows. Reading the whole table took 6.2 GB of memory. A mistake
 in a row remains unnoticed if the run does not read this row. The search ends at anything unexpected, such as a time
-that is not a number. If the search ends early, the whole table is read, and its reader reports the mistake.
+that is not a number. If the search ends early, the whole table is read. Its reader then reports the mistake.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ class Stretch:
 class Part:
     """The lines of a table.
 
-    lines: The header and the rows, each with its line number in the file. They are stripped, and comments are left out.
+    lines: The header and the rows, each with its line number in the file. The lines are stripped, and comments are left
+        out.
     zero_ns: The time of the table's first row if times are on the wall clock, otherwise None.
-    longest_ns: The longest time between two successive rows of the whole table, if the table ends before the stretch.
+    longest_ns: If the table ends before the stretch, the longest time between two successive rows of the whole table.
         Otherwise None.
     """
 
@@ -68,7 +69,7 @@ class Part:
 def check_memory(path: Path, count_bytes: int) -> None:
     """Check that the rows of a text fit into memory.
 
-    Raises ScenarioError if they do not fit.
+    Raises ScenarioError if the rows do not fit.
     """
     needed_bytes, usable_bytes = count_bytes * MEMORY_PER_BYTE, usable_memory_bytes()
     if needed_bytes > usable_bytes:
@@ -98,8 +99,8 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
 
 
 def is_large_table(path: Path, column: str = "t_s") -> bool:
-    """Return whether a file is a CSV table and large enough to be read in part. Its first line shows whether it is a
-    CSV table."""
+    """Return whether a file is a CSV table and large enough to be read in part. The file's first line shows whether the
+    file is a CSV table."""
     try:
         if path.stat().st_size < FROM_BYTES:
             return False
@@ -111,7 +112,8 @@ def is_large_table(path: Path, column: str = "t_s") -> bool:
 
 
 class _Unexpected(Exception):
-    """Raised if something in the table is unexpected. The whole table is then read, so that the mistake is reported."""
+    """Raised if something in the table is unexpected. After this exception, the whole table is read, so that the
+    mistake is reported."""
 
 
 class _Table:
@@ -163,8 +165,9 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """Return the offset at which a row begins. The row is not later than `t_ns`, and begins at most `_STEP_BYTES`
-        before the last such row. If all rows are later than the time, the result is the offset of the first row."""
+        """Return the offset at which a row begins. The row is not later than `t_ns`. It begins at most `_STEP_BYTES`
+        before the last row that is not later than `t_ns`. If all rows are later than `t_ns`, the result is the offset
+        of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)
@@ -188,16 +191,16 @@ class _Table:
         return begin if found is None else found[0]
 
     def _first(self, at: int) -> tuple[int, bytes] | None:
-        """Return the first byte and text (without surrounding blanks) of the first row from position `at` on. `at` must
-        be the beginning of a line. None means that there is no row.
+        """Find the first row from position `at` on. Return the position of its first byte, and its text without
+        surrounding blanks. `at` must be the beginning of a line. None means that there is no row.
 
         After the call, the file position is directly after the returned row.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
     def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
-        """Yield the lines from position `at` on: position of the first byte, text without surrounding blanks, and line
-        number. A line must begin at `at`. Blank lines and comments are left out."""
+        """Yield the lines from position `at` on. Each item has the position of the first byte, the text without
+        surrounding blanks, and the line number. A line must begin at `at`. Blank lines and comments are left out."""
         self._file.seek(at)
         while raw := self._readline():
             line = raw.strip()

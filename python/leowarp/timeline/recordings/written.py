@@ -19,8 +19,8 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
     """Yield the lines of the CSV, with line ends: comments about the origin, a header, rows.
 
     The times are wall-clock times if the measurement has a wall clock. The times and delays are exact to the ns, and
-    rates to the bit/s. If the table has no column for some values, they are omitted, and a comment says so. Such values
-    are, for example, retransmissions, congestion windows, and the direction of a loss.
+    rates to the bit/s. If the table has no column for some values, they are omitted, and a comment says so. Examples of
+    omitted values are retransmissions, congestion windows, and the direction of a loss.
 
     Raises ScenarioError if the measurement contains neither delays nor rates.
     """
@@ -82,8 +82,8 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _delays(series: Series, of_cut: str = "down") -> list[str]:
-    """Return the cells of a column of delays, in ms. A cell is a number or ``lost``. In a row without a connection, it
-    is `of_cut`."""
+    """Return the cells of a column of delays, in ms. A cell is a number or ``lost``. If a row has no connection, its
+    cell is `of_cut`."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
         for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)
@@ -91,7 +91,7 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
-    """Return the cells of a rate column, in Mbit/s. A cell has the rate that is valid at its time."""
+    """Return the cells of a rate column, in Mbit/s. Each cell contains the rate that is valid at its row's time."""
     place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
     return [
         "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)

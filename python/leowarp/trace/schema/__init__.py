@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of the trace tables: name, types, unit and meaning.
 
-The columns are defined only in this package, with one module per group of tables. These definitions are the source of
-the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas attributes,
-the check of the guest's files, and `docs/reference/tables.md`.
+The columns are defined only in this package, with one module per group of tables. From these definitions, `make docs`
+makes the agent's tables (`crates/timeline/src/record/tables.rs`). The definitions are also the source of Parquet field
+metadata, pandas attributes, the check of the guest's files, and `docs/reference/tables.md`.
 """
 
 from leowarp.trace.schema.columns import TableSchema
@@ -28,4 +28,4 @@ TABLES: dict[str, TableSchema] = RECORDED | {MEASURES.name: MEASURES}
 """All tables of `30-trace/`, by name."""
 
 COMPUTED = {"sockets": (BBR_MODE,)}
-"""The additional columns of each table, which are computed when the table is read in words (`words.py`)."""
+"""Additional columns by table. They are computed when the table is read in words (`words.py`)."""

@@ -20,8 +20,8 @@ class Kind:
     """The type of a column's values, in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: The type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). It
-        is empty if the column is not in the records.
+    wire: The type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5).
+        The text is empty if the column is not in the records.
     """
 
     type: pa.DataType
@@ -35,11 +35,11 @@ class Column:
     name: The name of the column, which ends in the unit.
     unit: The unit, or "" if the column has none.
     doc: The meaning of the column, for the file and the reference page.
-    nullable: Whether a value may be missing. If it is false, a record without the value is an error.
+    nullable: Whether a value may be missing. If `nullable` is false, a record without the value is an error.
     words: The word for each number, if the column is an enumeration. Otherwise empty. Tables of a `Run` contain the
         words instead of the numbers.
-    names: The metadata entry with the names of hosts or nodes, otherwise empty. Tables of a `Run` contain the names
-        instead of the numbers.
+    names: If the values are hosts or nodes, the metadata entry with their names. Otherwise empty. Tables of a `Run`
+        contain the names instead of the numbers.
     """
 
     name: str

@@ -4,8 +4,8 @@
 from leowarp.trace.schema.columns import BOOL, BYTES, I64, NS, PKTS, U8, U31, U64, Column, TableSchema, host, key
 
 REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time", 4: "in_flight"}
-"""The reasons why a cure did not act on some or all packets at a route change. Only cures that need the old path have
-such reasons."""
+"""The reasons why a cure did not act on some or all packets at a route change. Only cures that need the old path can
+fail to act for one of these reasons."""
 
 _ENTRY_CHANGE = (
     key("t_ns", I64, NS, "when the entry changed"),

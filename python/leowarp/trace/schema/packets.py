@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of packet truth. They contain stored packets, and the counts and losses of all packets."""
+"""The tables of packet truth. The tables contain stored packets, and the counts and losses of all packets."""
 
 from leowarp.trace.schema.columns import (
     BOOL,

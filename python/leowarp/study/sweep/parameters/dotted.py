@@ -14,8 +14,8 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""The number of parts of a dotted key, keyed by the table with which the key begins. Keys of other tables have two
-parts. Keys of queue parameters always have three."""
+"""A dict from the table with which a dotted key begins to the number of the key's parts. Keys of all tables that are
+not listed have two parts. Keys of queue parameters have three parts in every table."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
@@ -53,8 +53,8 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
     """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. If
     a nested table is a section of a scenario, it is split into dotted keys.
 
-    If a table is itself the value of a key, such as the sysctls or a queue's parameters, it is not split. `_DEPTH`
-    gives the number of parts of a key in each section.
+    A table can itself be the value of a key, such as the sysctls or a queue's parameters. Such a table is not split.
+    `_DEPTH` gives the number of parts of a key in each section.
     """
     # Below this depth, a table is a value: the sysctls of `tcp.sysctl`, for example, are one value.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
@@ -82,8 +82,8 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Return the content of a study as TOML text. A study that is started from Python stores this text beside its
-    results, so that it can be continued later."""
+    """Return the content of a study as TOML text. If a study is started from Python, this text is stored beside the
+    results. The study can then be continued later."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 

@@ -45,8 +45,8 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Combination:
-    """One value for each parameter, and the columns and the plan that follow from these values. They do not depend on
-    the seed.
+    """One value for each parameter. The columns and the plan follow from these values. The values, columns and plan do
+    not depend on the seed.
 
     values: The value of each parameter as in the study file, keyed by dotted key.
     columns: The value of each result column, keyed by column name (see `keys.columns_of`).
@@ -126,7 +126,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     """Return all runs of a study. All plans are checked before any run is made.
 
     Returns: The runs in the order of their numbers. The runs of all combinations with the first seed come first, then
-        those with the second seed. A study that is stopped early has results of all combinations for the first seeds.
+        those with the second seed. If a study is stopped early, the first seeds have results of all combinations.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
         combination is left. The error names the
     file, the line, the key and the combination.
@@ -193,7 +193,7 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
     """Yield all combinations of the dimensions' values, except the combinations that `exclude` and `only` remove. A
-    combination is a dict from the parameter's key to the parameter and its value.
+    combination is a dict from a parameter's key to a pair: the parameter and its value.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -221,11 +221,12 @@ def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
 
 
 def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]]) -> Combination:
-    """Load one combination as a plan, with its values and columns.
+    """Load the plan of one combination. Return it with the combination's values and columns.
 
-    The scenario is loaded anew for each combination, so that an error names the wrong value's file and line.
+    For each combination, the scenario is loaded anew. An error therefore names the file and the line of the wrong
+    value.
 
-    Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
+    Raises ScenarioProblems if the scenario is not valid, or if two parameters of the study would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
     # Parameters are applied after `[set]`. If a key is in both tables, the values in `[parameters]` therefore replace
@@ -245,8 +246,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are keyed by the hash of the plan, so both runs would
-    share one row."""
+    """Raise an error if two runs have the same plan. Results are keyed by the hash of the plan, so two runs with the
+    same plan would share one row."""
     # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
     # plans, so the check neither joins nor hashes their texts.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
@@ -259,8 +260,8 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Raise an error if two files of the plans have the same name and different content. The study's directory stores
-    one copy per file name, because plans name files without folders."""
+    """Raise an error if two files of the plans have the same name and different content. In plans, the names of files
+    contain no folders. The study's directory can therefore store only one copy per file name."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip
@@ -283,5 +284,5 @@ def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
 
 
 def _named(values: Mapping[str, tuple[Parameter, Node]]) -> str:
-    """Return a combination for a message, such as `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
+    """Return a combination as text for a message, such as `isl.rate = 20 Mbit/s, isl.queue = 25 pkts`."""
     return ", ".join(f"{key} = {plain_value(node)}" for key, (_, node) in values.items())

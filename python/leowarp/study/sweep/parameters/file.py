@@ -34,8 +34,8 @@ KEEP = ("none", "failed", "all")
 """The values of `[keep] runs`, with the default first. The value says which run directories are stored beside the
 results."""
 STUDY_SCHEMA = 1
-"""The only value of `schema` that this version of leowarp can read. A file without `schema` is read as if it had this
-value."""
+"""The only value of `schema` that this version of leowarp can read. If a file has no `schema`, this value is
+assumed."""
 MOST_SEEDS = 1_000_000
 """The maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, so a mistyped count
 could fill the memory."""
@@ -65,7 +65,7 @@ class Condition:
     """A table of `[[exclude]]` or `[[only]]`. A combination matches if it has one of the listed values for each key of
     the table.
 
-    values: The values that match, in plain TOML types, keyed by the parameter's dotted key.
+    values: A dict from each parameter's dotted key to the values that match, in plain TOML types.
     origin: The position of the table in the file.
     """
 
@@ -83,19 +83,19 @@ class StudyFile:
     scenario : Path
         The scenario on which all runs are based.
     set : dict of str to Node
-        The new values of scenario keys that are replaced in every run, by dotted key.
+        The scenario keys that are replaced in every run. The dict maps each dotted key to its new value.
     dimensions : tuple of tuples of Parameter
         The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
         the same number of values.
     exclude, only : tuple of Condition
-        Combinations that match a condition in `exclude` are removed. If `only` is not empty, all combinations that
-        match none of its conditions are removed too.
+        Combinations that match a condition in `exclude` are removed. If `only` has conditions, each remaining
+        combination must match at least one of them.
     seeds : tuple of int, optional
         The seeds with which each combination is run. None means one run per combination, with the scenario's own seed.
     keep : str
         The complete run directories to store: "none", "failed" or "all".
     text : str
-        The text of the file. A study from a mapping has the text of an equivalent file.
+        The text of the file. If the study was made from a mapping, this is the text of an equivalent file.
     """
 
     name: str
@@ -141,7 +141,7 @@ class StudyFile:
         Parameters
         ----------
         content : mapping
-            The keys as in a file. Values are strings, numbers, truth values, lists, mappings or paths.
+            The keys, as in a study file. Values are strings, numbers, truth values, lists, mappings or paths.
         folder : path
             The folder to which file names in the content are relative.
 
@@ -166,7 +166,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            If there are mistakes. One error lists all of them.
+            If there are mistakes. One error lists all mistakes.
         """
         problems = Problems()
         for key, node in document.value.items():
@@ -295,8 +295,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """Return the label of a parameter, after checks. The label must be a valid column name in every program:
-        letters, digits and underscores, without a digit at the start."""
+        """Check the label of a parameter, and return it. The label must be a valid column name in every program. It may
+        contain letters, digits and underscores, and must not begin with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -307,7 +307,7 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """Return the name of the study. The name is also a directory's name, so it must not lead out of `studies/`."""
+    """Return the name of the study. A directory gets this name, so the name must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
@@ -350,8 +350,8 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Return the conditions of `exclude` or `only`. A value that no parameter has is an error, because the condition
-    would never match."""
+    """Return the conditions of `exclude` or `only`. It is an error if no parameter has a value that a condition names.
+    Such a condition would never match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
@@ -375,7 +375,7 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """Return the seeds in order. The section gives `first` and `count`, or a `list`. None means that the section
+    """Return the seeds in order. The section gives `first` and `count`, or a `list`. The result is None if the section
     `[seeds]` is missing or wrong.
 
     A seed is the scenario's `run.seed`, so the schema of scenarios determines its allowed range.
@@ -417,7 +417,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """Return the value of `[keep] runs`, "none" by default."""
+    """Return the value of `[keep] runs`. The default is "none"."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]

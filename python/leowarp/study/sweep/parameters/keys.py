@@ -100,8 +100,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """Return the types of the columns that `columns_of` returns.
 
-    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. A quantity as text has its
-    own column.
+    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. If a quantity is a text, the
+    text has its own column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the values of a range of numbers, such as `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
-The values are evenly spaced on a linear or a logarithmic scale. Values that are stored in whole units (times in ns,
-rates in bit/s, sizes in bytes, counts) are rounded to the nearest integer, with ties to even. The first and the last
-value are exactly `from` and `to`.
+The values are evenly spaced on a linear or a logarithmic scale. Some values are stored in whole units: times in ns,
+rates in bit/s, sizes in bytes, and counts. They are rounded to the nearest integer, with ties to even. The first and
+the last value are exactly `from` and `to`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ MOST_SHOWN = 12
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""The maximum number of values of a range. A range whose step has a wrong unit ("1 us" instead of "1 ms") could
-otherwise fill the memory."""
+"""The maximum number of values of a range. Without a limit, a step with a wrong unit ("1 us" instead of "1 ms") could
+fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
@@ -78,8 +78,8 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
     them by a line.
 
     values: The values in the form that a scenario accepts.
-    key: The scenario key that is varied. None means that the parameter is not a single key of a plan. Its values are
-        unordered.
+    key: The scenario key that is varied. None means that the parameter does not correspond to exactly one key of a
+        plan. Its values are unordered.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -155,8 +155,8 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
 
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
-    """Return the numbers first, first + step, and so on. `last` itself is included only if it is a whole number of
-    steps away from `first`."""
+    """Return the numbers first, first + step, and so on. `last` is included only if its distance from `first` is a
+    whole number of steps."""
     # A step of 0 is rejected first, because it would lead to a division by zero.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")

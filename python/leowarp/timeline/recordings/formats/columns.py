@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads numbers in columns without a header. The columns are `time sequence rtt`, or those that the user names, as in
+"""Reads numbers in columns without a header. The columns are `time sequence rtt`, or the user names them, as in
 `--columns t_ns,rtt_ms`.
 
 Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
-time. If there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without
+time. With sequence numbers, a missing number means a lost probe. A repeated number means a duplicate. Without
 `--columns`, a file of three columns is read as ``t_s,seq,rtt_ms`` if the numbers in its second column count up. For any
 other file, `--columns` is needed. If `--columns` is missing, the error message contains a guess for the user to
 confirm.
@@ -32,7 +32,7 @@ DELAYS = tuple(f"{what}_{unit}" for what in ("rtt", "delay") for unit in _UNIT_N
 SEQUENCE, SKIPPED = "seq", "-"
 _THREE = ("t_s", SEQUENCE, "rtt_ms")
 _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
-"""The texts that recorders write instead of a delay if a probe was lost."""
+"""If a probe was lost, recorders write one of these texts instead of a delay."""
 
 _GUESSED_FROM_ROWS = 1000
 # The longest accepted delay is one minute, as in the other formats: a larger value has another unit, or belongs to
@@ -42,8 +42,8 @@ _NUMBERS_OF_16_BITS = 65536
 """The number of values of icmp_seq, which restarts at 0 after 65535."""
 _NEIGHBOURS = 8
 _RISES = 0.9
-"""A column counts as times if its values rise or stay equal in more than this share of the steps. A clock may thus
-occasionally be set back."""
+"""In a column of times, the values rise or stay equal in more than this share of the steps. The column may therefore
+contain times of a clock that is occasionally set back."""
 
 # A time above 1e9 s is a wall-clock time: 1e9 s since 1970 is the year 2001, and no measurement lasts that long.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
@@ -96,9 +96,10 @@ def guess(path: Path, text: str) -> Guess | None:
     """Return the likely meaning of the columns, or None if no meaning fits.
 
     A column that rises in similar steps is the time. A column of whole numbers that count up is the sequence number.
-    The first remaining column is the round trip. Its unit is chosen so that the values are between 0.1 ms and 10 s.
+    The first remaining column is the round trip. The unit of the round trip is chosen so that the values are between
+    0.1 ms and 10 s.
 
-    path: The file, for messages.
+    path: The file's path, which messages show.
     text: The content of the file. Only the first 1000 rows are used. Rows with an unusual number of cells are ignored.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
@@ -148,8 +149,8 @@ def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Gue
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
     """Return round trips, or one-way delays, from numbers in columns.
 
-    columns: The names from `parsed_columns`. Without names, three columns are time, sequence and round trip if the
-        second one counts up.
+    columns: The names from `parsed_columns`. Three columns without names are time, sequence and round trip if the
+        second column counts up.
     Raises ScenarioError with file and line. If no columns were given and their meaning is uncertain, the message shows
     what was guessed.
     """
@@ -251,11 +252,11 @@ class _Row:
 
 
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Return the sequence numbers without restarts. If a 16-bit number restarts after 65535, the result counts on with
-    65536.
+    """Return the sequence numbers as numbers that never restart. If the numbers have 16 bits and restart after 65535,
+    the returned numbers continue with 65536.
 
-    Raises ScenarioError if the numbers restart anywhere else and stay low, because the file then contains a second
-    measurement.
+    Raises ScenarioError if the numbers restart after any other number and stay low. In this case, the file contains a
+    second measurement.
     """
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
@@ -282,7 +283,8 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
     """Return the probes in the order of the rows. Lost probes cannot be detected.
 
-    Raises ScenarioError if times decrease. Without numbers, an adjusted clock looks like unordered rows.
+    Raises ScenarioError if times decrease. If rows have no sequence numbers, an adjusted clock cannot be distinguished
+    from unordered rows.
     """
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
     if (np.diff(t_ns) < 0).any():
@@ -323,8 +325,8 @@ def _usual_width(rows: list[list[str]]) -> int:
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Return whether the values look like sequence numbers. They are whole, and rise by one, or by more if probes are
-    missing."""
+    """Return whether the values look like sequence numbers. Sequence numbers are whole, and rise by one, or by more if
+    probes are missing."""
     # If every second probe is missing, at least half of the remaining steps are still 1. A column of times in whole ms
     # rarely has that many steps of 1.
     steps = np.diff(values)
@@ -343,13 +345,13 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """Return the unit of a column of delays. The median of the delays decides, because round trips of networks take 0.5
-    ms to 5 s."""
+    """Return the unit of a column of delays. The unit is found from the median delay, because round trips of networks
+    take 0.5 ms to 5 s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 
 def _instant(t_ns: int) -> str:
-    """Return a time for messages. A wall-clock time is shown as date and time, any other time in seconds."""
+    """Return a time as text for messages. A wall-clock time is shown as date and time, any other time in seconds."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

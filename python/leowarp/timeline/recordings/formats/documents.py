@@ -158,8 +158,8 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
 
 
 def _elements(whole: Document) -> list[Document]:
-    """If the document is a list, return its elements as documents. Otherwise return the document itself. `jq -s` and
-    scripts combine several files into a list."""
+    """If the document is a list, return its elements as documents. If it is not a list, return the document itself. `jq
+    -s` and scripts combine several files into a list."""
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]

@@ -31,9 +31,10 @@ def read(
 ) -> Measurement:
     """Read a file of delays, or of a transfer.
 
-    format: csv, irtt, ping, columns, leoreplayer or iperf3. With auto, the content decides.
+    format: csv, irtt, ping, columns, leoreplayer or iperf3. With auto, the format is recognised from the file's
+        content.
     interval_ns: The time between lines, for a format that does not contain it.
-    columns: The names of the columns, if the table has no header (`columns.parsed_columns`). If they are given, the
+    columns: The names of the columns, if the table has no header (`columns.parsed_columns`). If names are given, the
         format is columns.
     stretch: The part of the measurement that is needed. Only this part of a large CSV table is read.
     Raises ScenarioError with file and line if the file cannot be read.
@@ -93,7 +94,7 @@ def read_capacity(
 
 
 def capacity_format_of(path: Path) -> str | None:
-    """If the file can only contain capacity, return its format, csv or mahimahi. If it may contain delays, return
+    """If the file can only contain capacity, return its format, csv or mahimahi. If the file may contain delays, return
     None."""
     lines = numbered(text_of(path))
     if lines and looks_like_csv(lines[0][1]):

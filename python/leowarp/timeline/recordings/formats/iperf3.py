@@ -6,7 +6,7 @@ client sends *up*. With ``--reverse`` the server sends *down*, and ``--bidir`` m
 Only the sender knows retransmissions, congestion window and round trip. For a reversed transfer, the client's file
 therefore lacks these three values. The throughput is the rate that one flow reached on the path. The round trip is
 TCP's smoothed round trip, which includes the delay in the queue that the flow itself fills. The throughput is therefore
-not the path's capacity, and the round trip is not the path's idle delay.
+not the capacity of the path. The round trip is not the delay of the idle path.
 
 Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
 per line.
@@ -33,8 +33,8 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""The allowed relative difference between iperf3's sums and the values that they should equal. Small differences are
-normal, because iperf3 rounds rates and ends each interval with a complete segment."""
+"""A sum of iperf3 may differ from the value that it should have by at most this ratio. Small differences are normal,
+because iperf3 rounds rates and ends each interval with a complete segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:
@@ -44,8 +44,8 @@ def looks_like_iperf3(text: str) -> bool:
 
 
 def read_iperf3(path: Path) -> Measurement:
-    """Return the transfer, or one transfer per direction. If the sender wrote the file, a series contains its smoothed
-    round trips.
+    """Return the transfer, or one transfer per direction. If the sender wrote the file, the measurement also has a
+    series of the sender's smoothed round trips.
 
     Raises ScenarioError, with the file and the faulty interval or line.
     """
@@ -141,8 +141,8 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object. If the key `sum` occurs twice, the second one gets another name. Some releases write both
-    sums of --bidir with the same key."""
+    """Build a JSON object. If the key `sum` occurs twice, the second `sum` is renamed. Some releases write both sums of
+    --bidir with the same key."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
@@ -150,8 +150,8 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the JSON object at the key `name` of `of`. If it is missing, return an empty dict. Older iperf3 versions
-    omit some objects."""
+    """Return the JSON object at the key `name` of `of`. If this object is missing, return an empty dict. Older iperf3
+    versions omit some objects."""
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 
@@ -233,8 +233,8 @@ def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """Return a sentence for each sign that intervals are missing or damaged: other numbers of streams, gaps, an early
-    end, or a wrong sum of bytes."""
+    """Return a sentence for each sign that intervals are missing or damaged. Signs are a varying number of streams,
+    gaps, an early end, or a wrong sum of bytes."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:

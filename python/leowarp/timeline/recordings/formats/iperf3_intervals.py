@@ -22,7 +22,7 @@ EMPTY = ("interval of no length", "intervals of no length")
 
 @dataclass(frozen=True)
 class Roles:
-    """The side of a test that wrote the file, and the side that sends. Both are the same in all intervals.
+    """Says which side of a test wrote the file, and which side sends. Both are the same in all intervals.
 
     server: Whether the server wrote the file.
     reverse: Whether the server sends.
@@ -55,7 +55,7 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
-    """Return the interval. If the interval is left out, the result describes the reason, in the singular and in the
+    """Return the interval. If the interval is left out, the result is the reason for this, in the singular and in the
     plural.
 
     Raises ScenarioError if the interval cannot be read, or contradicts itself.
@@ -176,7 +176,8 @@ def _has_bytes(stream: dict[str, Any]) -> bool:
 
 
 def _number(where: str, of: Any, name: str, most: float) -> float:
-    """Return a number in the file's unit. A value that is not a number, below 0 or above `most` is an error."""
+    """Return a number in the file's unit. If the value is not a number, is below 0 or is above `most`, an error is
+    raised."""
     value = of.get(name) if isinstance(of, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ScenarioError(f"{where}.{name} = {value!r:.40} is not a number from 0 to {most:g}", _HINT)

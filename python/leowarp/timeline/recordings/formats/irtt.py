@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads irtt's JSON (``irtt client -o FILE``). It has round trips, and one-way delays if the server sent time stamps.
+"""Reads irtt's JSON (``irtt client -o FILE``). The JSON has round trips, and also one-way delays if the server sent
+time stamps.
 
 The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
-needs to process a probe. `send` is client to server, here *up*, because the client is at the user. `receive` is *down*.
-A one-way delay is measured with the clocks of two machines. It contains the difference of the clocks, so it may be
-negative.
+needs to process a probe. `send` is the direction from client to server. It is called *up* here, because the client is
+at the user. `receive` is *down*. A one-way delay is measured with the clocks of two machines. It contains the
+difference of the clocks, so it may be negative.
 
-A round trip is left out if it is negative or contradicts its own time stamps. Its probe counts neither as lost nor as
-answered.
+A round trip is left out if it is negative, or if it contradicts its own time stamps. The probe of such a round trip
+counts neither as lost nor as answered.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
 
 
 def looks_like_irtt(text: str) -> bool:
-    """Return whether a JSON text contains irtt's round trips. If the text was truncated before them, irtt's version is
-    enough."""
+    """Return whether a JSON text contains irtt's round trips. If the text was cut off before the round trips, it only
+    needs to contain irtt's version."""
     return '"round_trips"' in text or '"irtt"' in text
 
 
@@ -79,9 +80,9 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
-    """Return the readable round trips, without duplicates, with times on one clock.
+    """Return the readable round trips without duplicates. All times are on one clock.
 
-    Raises ScenarioError if no round trip is readable. The message names the fault of the first round trip.
+    Raises ScenarioError if no round trip is readable. The message names the error in the first round trip.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None

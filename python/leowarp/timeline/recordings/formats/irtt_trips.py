@@ -22,8 +22,8 @@ class Trip:
 
     where: The name of the round trip in messages.
     trip: The round trip as an object of the JSON.
-    clock: The clock of the sending times: wall, monotonic or number. With `number`, the recording has no time stamps. A
-        sending time is the sequence number, multiplied by irtt's interval.
+    clock: The clock of the sending times: wall, monotonic or number. The clock `number` means that the recording has no
+        time stamps. A sending time is the sequence number, multiplied by irtt's interval.
     interval_ns: irtt's interval between probes.
     """
 
@@ -45,8 +45,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip contradicts the client's own time stamps. A contradictory round trip is longer than
-        the stamps allow, or shorter by more than the server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps. Such a round trip is longer than the time
+        stamps allow. Or it is shorter, and the difference exceeds the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -61,7 +61,8 @@ class Trip:
         return not took_ns - server_ns - _SLACK_NS <= rtt_ns <= took_ns + _SLACK_NS
 
     def delay_ns(self, name: str) -> float:
-        """Return a delay in ns, or nan for a lost round trip or if the server sent no time stamps."""
+        """Return a delay in ns. The result is nan if the round trip was lost. A one-way delay is also nan if the server
+        sent no time stamps."""
         if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
             return float("nan")
         # A one-way delay may be negative, because the two clocks may disagree.
@@ -117,11 +118,12 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
-    """Return the clock for all sending times, irtt's interval if there is no clock, and remarks for the user.
+    """Return the clock for all sending times, irtt's interval, and remarks for the user. If there is a clock, the
+    interval is 0.
 
-    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. The clock, wall or
-        monotonic, that more round trips have is chosen. If the wall clock was set during the measurement, or did not
-        advance, the monotonic clock is returned.
+    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. Of the wall and the
+        monotonic clock, the clock that more round trips have is chosen. If the wall clock was set during the
+        measurement, or did not advance, the monotonic clock is returned.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}

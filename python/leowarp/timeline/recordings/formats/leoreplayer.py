@@ -3,8 +3,8 @@
 
 The format is from SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k,
 counted from 0, has the delay of packets sent between 10 k ms and 10 (k + 1) ms after the file's base time. After the
-last line, LeoReplayer continues with the first one, as leowarp does with ``repeat``. The values are halves of round
-trips measured by ping.
+last line, LeoReplayer begins again with the first line. leowarp does the same with ``repeat``. The values are halves of
+round trips measured by ping.
 """
 
 from __future__ import annotations

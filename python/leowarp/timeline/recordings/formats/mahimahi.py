@@ -2,11 +2,12 @@
 """The reader of Mahimahi's traces. Each line is an integer: the time in ms of an opportunity to deliver 1500 bytes.
 
 The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease. A time that is on several lines means
-several opportunities at this time. The last time in the file is the length of the trace. Then Mahimahi starts the trace
-again (here: ``repeat``), so time 0 of a round is the last time of the round before.
+several opportunities at this time. The last time in the file is the length of the trace. At this time, Mahimahi starts
+the trace again (in leowarp: ``repeat``). The last time of a round is therefore time 0 of the next round.
 
-leowarp converts the opportunities at k ms into a rate in the millisecond before k. As in Mahimahi, the link then
-delivers 1500 bytes per opportunity by k ms. In the first round, opportunities at 0 count in the first millisecond.
+leowarp converts the opportunities at k ms into a rate in the millisecond before k. At k ms, the link has then delivered
+1500 bytes per opportunity, as in Mahimahi. In the first round, opportunities at time 0 are counted in the first
+millisecond.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
-    """Return the capacity as a rate per millisecond. Successive milliseconds with the same rate are one row. The
-    capacity ends at the last time in `times_ms`."""
+    """Return the capacity as a rate per millisecond. Successive milliseconds with the same rate are combined into one
+    row. The capacity ends at the last time in `times_ms`."""
     # The capacity is computed without a row for every ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])

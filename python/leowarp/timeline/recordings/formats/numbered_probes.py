@@ -147,7 +147,8 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return the steps by which the clock was set back. A step has the index of its probe and a negative size."""
+    """Return the steps by which the clock was set back. A step is given as the index of the probe at which it occurs,
+    and a negative size."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
         # A single line that was printed late does not change a median. The medians of eight probes on either side of
@@ -160,8 +161,8 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each time, return how many equal times come directly before it. Time stamps in us may be equal, and adding 0,
-    1, 2 ns makes them different."""
+    """For each time, return how many equal times come directly before it. Time stamps in us may be equal. By adding 0,
+    1, 2 ns, they become different."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

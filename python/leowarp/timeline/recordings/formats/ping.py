@@ -3,12 +3,13 @@
 
 The module supports iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). With ``ping -D`` of
 iputils, each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the
-time at which its reply was printed, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"),
-so their sending times are interpolated between their neighbours' times. If probes were lost before the first reply or
-after the last reply, ping's statistics give only their number.
+time in its reply's line, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"). The
+sending time of a lost probe is therefore interpolated between the times of the neighbouring probes. If probes were lost
+before the first reply or after the last reply, ping's statistics give only their number.
 
-A file may contain several outputs if their replies have time stamps. The outputs become one measurement. Nothing is
-known of the time between two outputs. If a line cannot be read, its probe counts neither as lost nor as answered.
+A file may contain several outputs of ping if each reply has a time stamp. All outputs in a file become one measurement.
+It is not known what happened between two outputs. If a line cannot be read, its probe counts neither as lost nor as
+answered.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ _ORPHAN = (
     "copies (DUP!) of replies that are not in the file",
 )
 _MOST_PARTS = 100
-"""An output has at most this many parts. A new part begins where the sequence numbers go back. If the numbers go back
-more often, the lines are not in order."""
+"""The maximum number of parts of an output. A new part begins where the sequence numbers go back. If there are more
+parts, the lines are not in order."""
 
 
 def looks_like_ping(text: str) -> bool:
@@ -129,7 +130,8 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """Return the number of the last line, if it is a truncated reply because ping was killed while writing it."""
+    """Return the number of the last line if it is a truncated reply. In this case, ping was killed while it wrote this
+    line."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -157,7 +159,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """Return the run itself, or its parts if its numbers restart without a new header line.
+    """If the numbers restart without a new header line, return the parts of the run. Otherwise, return the run itself.
 
     Raises ScenarioError if the numbers restart and there are no time stamps.
     """
@@ -191,8 +193,8 @@ def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) ->
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
-    """Return the runs. Replies without a time stamp are removed if they are rare. They are then damaged lines whose
-    beginning is missing."""
+    """Return the runs. Replies without a time stamp are removed if they are rare. Rare replies of this kind are damaged
+    lines whose beginning is missing."""
     replies = [reply for run in runs for reply in run.replies]
     rare = [reply for reply in replies if reply.printed_ns is None]
     if len(rare) * 10 > len(replies):
@@ -241,8 +243,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Return the sequence numbers of probes about which nothing is known because a line cannot be read. The second
-    result is the number of unreadable replies that cannot be assigned to a probe."""
+    """Return the sequence numbers of probes about which nothing is known. The reason is a line that cannot be read. The
+    second result is the number of unreadable replies that cannot be assigned to a probe."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -268,8 +270,8 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
-    """Return the sending time of each probe: printing time minus round trip. Without time stamps, probes are sent at
-    even intervals."""
+    """Return the sending time of each probe, which is the printing time minus the round trip. Without time stamps,
+    probes are sent at even intervals."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns
@@ -280,7 +282,7 @@ def _sent_ns(
 def _joined(path: Path, read: list[_Read]) -> Sent:
     """Return the probes of all runs of ping, with times on the clock of the first run.
 
-    Raises ScenarioError if a run of ping begins before the previous one ends. The order of their probes is then
+    Raises ScenarioError if a run of ping begins before the previous run ends. The order of the two runs' probes is then
     unknown.
     """
     if len(read) == 1:

@@ -3,8 +3,8 @@
 
 The module covers iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
 (decimal sign of the locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). The translations of iputils
-(`po/*.po`) translate the unit and the words around it. All but the Czech one keep `icmp_seq=`. Each line may begin with
-text of another program: of `ts`, of `--apple-time`, or of a shell's loop.
+(`po/*.po`) translate the unit and the words around it. All translations except the Czech one keep `icmp_seq=`. Each
+line may begin with text of another program: of `ts`, of `--apple-time`, or of a shell's loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?
 _HOPS = re.compile(r"\b(?:ttl|hlim)\s?=\s?\d+", re.IGNORECASE)
 _STAMP = re.compile(r"\[(?P<stamp>\d{1,12}\.\d{1,9})\]\s*")
 _BARE_STAMP = re.compile(r"^(?P<stamp>\d{9,10}\.\d{1,9})(?:[:;,]?\s+)")
-"""The time stamp that `ts %.s` prints, which is as in `ping -D`, but without brackets."""
+"""The time stamp that `ts %.s` prints. It has the form of `ping -D`, but without brackets."""
 HEADER = re.compile(r"(?<!AR)(?:P(?:ING|ing)6?|ПІНГ)(?: (?P<target>\S+?) ?)?\((?P<address>[^\s()]*)")
 _LENGTHS = re.compile(r"\b(?P<payload>\d{1,6}) ?\((?P<ip>\d{1,6})\) ")
 _TALLY = re.compile(r"(?P<sent>\d{1,10}) packets transmitted, (?P<received>\d{1,10})(?: packets)? received\b")
@@ -66,8 +66,8 @@ class Reply:
     length_bytes: The length of the ICMP message.
     copy: Whether ping marks the reply as a duplicate.
     mark: The remarks that ping printed about the reply, such as a bad checksum or another address.
-    prefix: The text before the reply on its line, unless it is ping's own time stamp.
-    at_most: Whether the printed round trip is an upper bound: `time<1 ms`.
+    prefix: The text before the reply on its line. ping's own time stamp is left out.
+    at_most: Whether the printed round trip is an upper bound, as in `time<1 ms`.
     """
 
     line: int
@@ -135,7 +135,7 @@ class Damaged:
     line: int
     text: str
     replies: int = 1
-    """The smallest number of replies of which the line may consist."""
+    """The line may contain several replies. This is their smallest possible number."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None
@@ -145,8 +145,8 @@ def lines_of(text: str) -> list[tuple[str, Line]]:
     """Return all lines except blank ones, each with its meaning. The meaning is None if the line says nothing about a
     reply.
 
-    If ping is killed while writing and started again, a line begins within a line. Both lines are in the result, with
-    the same text.
+    If ping is killed while writing and started again, a new line begins in the middle of an unfinished line. Both lines
+    are in the result, with the same text.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False
@@ -221,7 +221,7 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
 
 
 def _ns(number: str, unit: str) -> tuple[int, int]:
-    """Return a printed time in ns, and the value of one unit in its last digit."""
+    """Return a printed time in ns. Also return the value of one unit of the last printed digit."""
     # Decimal is used, because a time in ms with three digits is a whole number of us, while a product of floats seldom
     # is. No variant of ping prints a thousands separator, so a comma is the decimal sign of the locale.
     value = Decimal(number.replace(",", "."))

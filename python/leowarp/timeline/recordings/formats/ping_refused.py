@@ -22,7 +22,7 @@ def apart_hint(path: Path, line: int) -> str:
 
 
 def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
-    """Return the error for a file without a readable round trip."""
+    """Return the error for a file in which no round trip is readable."""
     if (other := refused_tool(path, text)) is not None:
         return other
     without_time = [reply for run in runs for _, reply in run.without_time]
@@ -87,10 +87,10 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 
 
 def in_one_place(path: Path, replies: list[Reply]) -> None:
-    """Check that all replies of a run come from one address, except for replies that ping marks.
+    """Check that all replies of a run come from one address. Replies that ping marks may come from other addresses.
 
-    Raises ScenarioError if the replies come from several addresses, because two pings then wrote into the file at the
-    same time.
+    Raises ScenarioError if the replies come from several addresses. Such a file was written by two pings at the same
+    time.
     """
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
@@ -139,8 +139,8 @@ def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError
 
 
 def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
-    """Return the error for a file with several outputs of ping without time stamps. The time between these outputs is
-    unknown."""
+    """Return the error for a file that contains several outputs of ping, but no time stamps. The time between these
+    outputs is unknown."""
     return ScenarioError(
         f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
         "how long after the first",

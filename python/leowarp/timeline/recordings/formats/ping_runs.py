@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Separates several outputs of ping in one file. Finds where each output begins, and to which probe a 16-bit number
-belongs.
+"""Separates several outputs of ping in one file. Finds where each output begins. Also finds the probe to which a 16-bit
+number belongs.
 
-If ping was stopped and started again with `>>`, its numbers restart. A second header line of ping shows that another
-output begins. If the file contains only replies, another output begins where probe numbers decrease although time
-advances.
+If ping is stopped and started again, and its output is appended with `>>`, the probe numbers restart. Another output
+begins at each further header line of ping. A file may contain only replies. Another output then begins where time
+advances but the probe numbers decrease.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Run:
 
     header: The first line of the output. None means that it is missing.
     replies: The replies in the order of their lines. Each reply has a round trip.
-    without_time: The replies without a readable round trip. Each has the number of entries in `replies` that precede it
-        in the file.
-    damaged: The damaged reply lines. Each line has a number, which counts the `replies` before the line.
+    without_time: The replies without a readable round trip. For each of these replies, the list has the number of
+        entries of `replies` that precede it in the file.
+    damaged: The damaged reply lines. For each line, the number says how many `replies` are before it.
     tally, spread: The statistics that ping prints at the end.
     silent: The sequence numbers for which a line reports that no reply came.
     """
@@ -58,8 +58,8 @@ class Run:
         return min([*(reply.line for reply in self.replies), *unread])
 
     def without(self, places: set[int]) -> Run:
-        """Return a copy of the run without the replies at the indexes `places`. Their lines count as damaged. For the
-        copy, it is unknown what happened to the probes of these replies."""
+        """Return a copy of the run without the replies at the indexes `places`. The lines of these replies count as
+        damaged. The copy does not say whether the probes of these replies were lost."""
         if not places:
             return self
         kept = [place not in places for place in range(len(self.replies))]
@@ -74,8 +74,8 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Divide the lines into outputs of ping. An output begins with a header line, or with a reply after the statistics
-    of the previous output. Outputs without a reply are included."""
+    """Divide the lines into outputs of ping. A new output begins at a header line. It also begins at a reply that
+    follows the statistics of the previous output. Outputs without a reply are included."""
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
@@ -101,8 +101,8 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
-    """Return the indexes of replies whose number is damaged. A number is damaged if it does not fit between the replies
-    before and after it, whose numbers are consecutive.
+    """Return the indexes of replies whose number is damaged. A number is damaged if it does not fit between the numbers
+    before and after it. These two numbers differ by at most `_NEAR`.
 
     replies, interval_ns: The same parameters as for `unwrapped`.
     """
@@ -128,8 +128,8 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
 
 
 def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
-    """Return whether a reply was overtaken. Then its round trip exceeds that of a later probe by more than the time
-    between the two probes."""
+    """Return whether a reply was overtaken. The round trip of an overtaken reply is longer than a later probe's. The
+    difference exceeds the time between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
     # The limit is half of the time between the two probes, because the interval is only estimated.
@@ -138,13 +138,13 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Return the sequence numbers without their restarts after 65535. Also return the index at which another run of
+    """Return the sequence numbers as if they did not restart after 65535. Also return the index at which another run of
     ping begins, if any.
 
     replies: The replies in the order of their lines.
-    interval_ns: The time between probes. It is used for replies without time stamps.
-    Returns seqs: The sequence numbers of the replies before the index `place`. If `place` is None, these are all
-        replies.
+    interval_ns: The time between probes. This interval is used for replies without time stamps.
+    Returns seqs: The sequence numbers of the replies before the index `place`. If `place` is None, the result has the
+        numbers of all replies.
     Returns place: The index of the first reply that belongs to another run of ping, or None if all replies belong to
         one.
     """
@@ -194,8 +194,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """Return the number that the reply would have if sequence numbers had no 16-bit limit. The reply has no time stamp.
-    None means that the reply belongs to another run."""
+    """Return the number that the reply would have without the 16-bit limit of sequence numbers. The reply has no time
+    stamp. None means that the reply belongs to another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:

@@ -12,12 +12,12 @@ from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""Above this number of probes, the sequence numbers wrap and no longer show how many probes were sent."""
+"""With more probes than this, the sequence numbers wrap around. They then no longer show how many probes were sent."""
 
 
 def tally_notes(run: Run) -> list[str]:
-    """Return one sentence for each difference between the replies and ping's statistics. The list is empty if both
-    agree, or if the output has no statistics."""
+    """Return one sentence for each difference between the replies and ping's statistics. The list is empty if replies
+    and statistics agree, or if the output has no statistics."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
     # Replies with the same text are counted once, because a file may contain lines twice. Beyond 65,536 probes, two
@@ -50,9 +50,9 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Return sentences about the probes before the first reply and after the last reply. The sequence numbers show that
-    these probes were sent. These sentences are needed if ping was killed, because its output then contains no
-    statistics."""
+    """Return sentences about the probes that were sent before the first reply, and about those sent after the last
+    reply. The sequence numbers show that these probes were sent. These sentences are needed if ping was killed. The
+    output then contains no statistics."""
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
@@ -68,7 +68,8 @@ def _ends_without_tally(run: Run) -> list[str]:
 
 
 def reply_notes(replies: list[Reply]) -> list[str]:
-    """Return remarks for the user about the replies, for example about replies that give only a bound."""
+    """Return remarks for the user about the replies. For example, one remark is about replies that give only a
+    bound."""
     notes = []
     bounds = [reply for reply in replies if reply.at_most]
     if bounds:

@@ -8,10 +8,10 @@ has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_m
 are comments.
 
 - Each row is valid from its time until the time of the next row. The times must increase. If the first time is 1e9 or
-more, times are in seconds since 1970. Time 0 of the table is then its first time.
-- If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty.
-  ``lost`` as delay means that the probe sent at that time was lost. Any other empty cell is an error, because a value
-  for it would be a guess.
+more, times are in seconds since 1970. In this case, time 0 of the table is the time of its first row.
+- If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty. If the
+  delay is ``lost``, the probe that was sent at that time was lost. Any other empty cell is an error, because leowarp
+  would have to guess its value.
 - The rate ``unshaped`` means no rate limit. With rate 0, nothing is sent until the next row.
 """
 
@@ -37,8 +37,8 @@ _OTHER_NAMES = {"mbps": "rate_mbps"}
 _HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
 _CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
 _CLOCK_S = 1_000_000_000
-"""If the first time is at least this value, times are on the wall clock. As seconds since 1970, the value is a time on
-2001-09-09."""
+"""If the first time is at least this value, times are on the wall clock. Interpreted as seconds since 1970, this value
+is a time on 2001-09-09."""
 
 
 def looks_like_csv(text: str) -> bool:
@@ -48,8 +48,8 @@ def looks_like_csv(text: str) -> bool:
 
 
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
-    """Return a table of delays. If the table is large and a stretch is given, only the rows around this stretch are
-    read (`window`).
+    """Return a table of delays. If the table is large and `stretch` is given, only the rows around the stretch are read
+    (`window`).
 
     Raises ScenarioError, with file and line.
     """
@@ -88,8 +88,8 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 
 
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
-    """Return the capacity down, the capacity up, and the wall-clock time of the table's time 0. The last two are None
-    if the table lacks them.
+    """Return the capacity down, the capacity up, and the wall-clock time of the table's time 0. The capacity up and the
+    time are None if the table lacks them.
 
     Raises ScenarioError with file and line if the table is malformed.
     """
@@ -126,7 +126,7 @@ class _Table:
     hint: The allowed columns, for messages.
     zero_ns: If only a part of the table was read, the wall-clock time of the table's first row. None means that time 0
         is the first row that was read.
-    longest_ns: If only a part of a table was read, the longest step between two rows of the whole table.
+    longest_ns: The longest time between two successive rows of the whole table, if only a part of the table was read.
     """
 
     path: Path
@@ -160,10 +160,10 @@ class _Table:
     def numbers(
         self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
     ) -> NDArray[np.float64]:
-        """Return the numbers of a column. Rows that are marked in `without` get nan.
+        """Return the numbers of a column. If `without` is True for a row, its number is nan.
 
-        without: bool array of shape (rows,). The rows in which the cell contains a word instead of a number, or
-            nothing.
+        without: bool array of shape (rows,). In the marked rows, the cell is empty or contains a word instead of a
+            number.
         convert: The function that converts values from the column's unit. `_RANGES` must contain this function as a
             key.
         Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
@@ -171,11 +171,11 @@ class _Table:
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
-        """Return the rates of a column as a capacity. None means that there is no such column, or no row with a
+        """Return the rates of a column as a capacity. The result is None if the column is missing, or if no row has a
         connection.
 
         t_ns: int64 array of shape (rows,)
-        cut: bool array of shape (rows,). The rows without a connection.
+        cut: bool array of shape (rows,). True for the rows without a connection.
         """
         if name not in self.columns:
             return None
@@ -193,7 +193,7 @@ class _Table:
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
     def check_cut(self, delay: str, cut: NDArray[np.bool_]) -> None:
-        """Check that a row without a connection has no other values than its time and `delay`."""
+        """Check that only the time and `delay` have values in a row without a connection."""
         for place in np.flatnonzero(cut):
             for name, cells in self.columns.items():
                 if cells[place] and name not in ("t_s", delay):
@@ -255,8 +255,8 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Return the cells of a line without surrounding blanks. A cell that is longer than any number can be is an
-    error."""
+    """Return the cells of a line without surrounding blanks. A cell is an error if it is longer than the longest
+    possible number."""
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refines period and phase to a fraction of a bin. For each schedule, the strengths of the signs of events at its
-instants are added. The best schedule has the largest sum.
+"""Refines period and phase to a fraction of a bin. For each schedule, the module adds the strengths of the events'
+signs at the schedule's instants. The best schedule has the largest sum.
 
-Noise hides the exact time of a single step, but not the common offset of twenty steps. Around each instant, every sign
-has a curve as a function of the offset from the instant. For steps, the curve shows how the delay's level changes. For
-losses, it shows how losses increase, and for spikes, how delays increase. The curves are added over all instants. If
-the period is right, the sum is largest at the right offset.
+Noise hides the exact time of a single step, but not the common offset of twenty steps. Every sign has a curve around
+each instant. The curve is a function of the offset from the instant. The curve of steps shows how the level of the
+delay changes. For losses, the curve shows how losses increase. For spikes, it shows how delays increase. The curves are
+added over all instants. If the period is right, the sum of the curves is largest at the right offset.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def aligned(
 ) -> tuple[float, float]:
     """Return refined values of the period and the phase. The phase is on the series' clock.
 
-    period_ns, phase_ns: The initial values. They must predict the instants at both ends of the series to about one bin
-        of the module `signs`.
+    period_ns, phase_ns: The initial values. At both ends of the series, they must predict the instants to within about
+        one bin (module `signs`).
     by_sign: The log Bayes factor of each sign. If the evidence of a sign is weak, the sign is not used.
-    loose_ratio: The largest relative change of the period.
+    loose_ratio: The refined period may differ from `period_ns` by at most this share.
     """
     of = _Samples(series)
     reach_ns = max(_REACH_NS, 1.5 * of.apart_ns)
@@ -101,11 +101,12 @@ def aligned(
 def _through_beginnings(
     series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
-    """Fit a line through the times at which events near the instants begin. Return the line's period and phase, or the
-    given ones if there are too few events. The events are losses and tall spikes.
+    """Fit a line through the times at which events begin, for all events near the instants. Return the period and the
+    phase of the line. If there are too few events, return the given period and phase. The events are losses and tall
+    spikes.
 
-    The beginning of a loss or of a tall spike is known to within one probe. The line is fitted up to three times, each
-    time only through events within a smaller distance. The fit stops when too few events remain.
+    The beginning of a loss or of a tall spike is known to within one probe. The line is fitted up to three times. Each
+    further fit uses only events within a smaller distance of the line. The fit stops when too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -160,7 +161,7 @@ class _Samples:
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
     """Return by how much the level of the delay changes at each place, in ns.
 
-    at: int64 array of shape (instants, offsets). The places among the samples.
+    at: int64 array of shape (instants, offsets). The indexes of the places among the samples.
     Returns: float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
@@ -174,7 +175,7 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
     values: float64 array of shape (n,)
     at: int64 array of shape (instants, offsets). The places to evaluate, as indexes into `values` from 0 to n.
-    Returns: float64 array of the shape of `at`. The difference of the two means at each place.
+    Returns: float64 array of the shape of `at`. For each index in `at`, the difference of the two means.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -191,7 +192,8 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
     """Return the mean excess of the delays in the 0.3 s after each instant, minus the mean excess in the 0.3 s before
-    it. The excess of a delay is its difference from the median, divided by the median deviation, and at most 20."""
+    it. The excess of a delay is its difference from the median, divided by the median deviation. The excess is at most
+    20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The confidence in the period that `finding` reports for a recording. The confidence is the share of right answers
-among answers with a similar score. This share was measured on synthetic recordings.
+"""The confidence in the period that `finding` reports for a recording. This confidence is the share of right answers
+among all answers with a similar score. This share was measured on synthetic recordings.
 
 The odds from `search` would give the probability of an answer only if the signs were as independent as assumed.
 Moreover, `search` compares very many candidates, so the best candidate has high odds even by chance. The odds are
@@ -25,7 +25,7 @@ _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
 _SAME_RATIO = 0.02
 _NONE_AT_MOST = 0.95
-"""The upper limit on the confidence that there is no period, because a schedule may have no visible sign."""
+"""The confidence in "no period" is at most this value, because a schedule may have no visible sign."""
 
 
 def believed(found: Search | None) -> bool:
@@ -34,12 +34,12 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """Return the probability that the answer is right. The answer is the best candidate if it is `believed`, and
-    otherwise that there is no period.
+    """Return the probability that the answer is right. If the best candidate is `believed`, it is the answer.
+    Otherwise, the answer is that there is no period.
 
     found: The result of the search. None means that the series is too short.
-    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings. One is a
-        function of the best candidate's log odds. The other is a function of its margin over the next best answer.
+    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings. One curve
+        is a function of the best candidate's log odds. The other is a function of its margin over the next best answer.
         Logistic curves are the usual method to convert classifier scores to probabilities (Platt, "Probabilistic
         Outputs for Support Vector Machines", 1999).
     """
@@ -68,8 +68,8 @@ def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tu
     share comes first.
 
     rest: The probability to divide, which is 1 minus the confidence of the answer.
-    others: list of (Schedule or None, float). The other answers with their log odds. The answer None means that there
-        is no period.
+    others: list of (Schedule or None, float). The other possible answers, each with its log odds. The answer None means
+        that there is no period.
     """
     if not others:
         return ()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Bayes factor of the signs. It compares two hypotheses: either events recur with this period and phase, or no
-events follow a schedule.
+"""The Bayes factor of the signs. The factor compares two hypotheses. In the first, events recur with this period and
+phase. In the second, no events follow a schedule.
 
 If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Small shares are then more
 frequent than large ones. The likelihood ratio of the two hypotheses is averaged over a grid of q and a. The mean is the
 Bayes factor of one evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations,
-because it is unknown which sign a path shows. It can compare candidates with different periods and different phases. A
-candidate with half of the true period scores lower, because half of its instants have no events. Twice the true period
-scores lower because it misses half of the events.
+because it is unknown which sign a path shows. The Bayes factor can compare candidates with different periods and
+different phases. A candidate with half of the true period scores lower, because half of its instants have no events. A
+candidate with twice the true period scores lower, because it misses half of the events.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Ratios:
     def from_signs(signs: Signs) -> Ratios:
         """Return the log likelihood ratios of all evaluations of the signs, for every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the density of a beta distribution with second parameter 1. Sellke,
-        Bayarri and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p Values for
-        Testing Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
+        Shares have the density ``a s^(a - 1)``. This is the density of a beta distribution whose second parameter is 1.
+        Sellke, Bayarri and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p
+        Values for Testing Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
@@ -63,15 +63,15 @@ class Ratios:
         return self.bins * self.signs.bin_s
 
     def places(self, period_s: float, phase_s: NDArray[np.float64] | float) -> NDArray[np.int64]:
-        """Return the bin that contains each instant ``phase + k period``, shape (instants, phases). -1 means that the
-        instant is after the end."""
+        """For each instant ``phase + k period``, return the bin that contains it, shape (instants, phases). -1 means
+        that the instant is after the end."""
         count = int(np.ceil(self.span_s / period_s))
         instants_s = np.add.outer(np.arange(count) * period_s, np.atleast_1d(phase_s))
         places = (instants_s / self.signs.bin_s).astype(np.int64)
         return np.where(places < self.bins, places, -1)
 
     def phases(self, period_s: float) -> NDArray[np.float64]:
-        """Return the phases to try, in s. They are the middles of the bins in one period."""
+        """Return the phases to try, in s. The phases are the middles of the bins in one period."""
         return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
 
     def width(self, period_s: float) -> int:
@@ -96,11 +96,11 @@ class Ratios:
         return found
 
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
-        """Return the period whose log likelihood ratio, at the best phase, is largest. Only the evaluation `row` and
-        the middle model of the grid are used.
+        """Return the period with the largest log likelihood ratio at its best phase. Only the evaluation `row` and the
+        middle model of the grid are used.
 
         row: The row of `Signs.shares`, which is one evaluation of a sign.
-        periods_s: The candidate periods. If several are equally strong, the first one is returned.
+        periods_s: The candidate periods. If several periods are equally strong, the first of these periods is returned.
         """
         # Hundreds of similar periods share only a few widths. The view for each width is reused, because creating a
         # view takes longer than summing it.
@@ -115,15 +115,15 @@ class Ratios:
         return max(periods_s, key=most)
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the log likelihood ratios, summed over the instants in the bins `places`, shape (rows, models,
-        phases)."""
+        """Add up the log likelihood ratios over the instants in the bins `places`. Return the sums, shape (rows,
+        models, phases)."""
         # For an instant after the end of the series, the index in `places` is -1. It selects the last column, which
         # contains the added zeros.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """For each sign, return the log of the mean Bayes factor over all its evaluations.
+        """For each sign, average the Bayes factors over all its evaluations. Return the log of the mean.
 
         factors: float64 array of shape (rows, phases). The log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)
@@ -136,8 +136,8 @@ class Ratios:
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithm of the mean over several Bayes factors, shape (phases,). Each sign has one factor, and
-        all signs together have one more."""
+        """Return the logarithm of the mean of several Bayes factors, shape (phases,). Each sign contributes one factor.
+        All signs together contribute one more factor."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 

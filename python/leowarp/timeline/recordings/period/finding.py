@@ -27,13 +27,13 @@ class Finding:
     """The answer, its confidence, and alternatives.
 
     schedule: The schedule that was found. None means that no period was found.
-    confidence_ratio: How many answers of this kind (including "no period") are right on synthetic recordings, as a
-        share (see `confidence`).
+    confidence_ratio: The share of answers of this kind that are right on synthetic recordings (see `confidence`). "No
+        period" also counts as an answer.
     runners_up: tuple of (Schedule or None, float). The next best answers, each with its confidence. None means no
         period.
     by_sign: dict of str to (Schedule or None). For each kind of sign (steps, spikes or losses), the schedule that
-        follows from it alone.
-    parts: The number of equal parts of a period, if further events divide the period. 1 means no further events.
+        follows if only this kind is used.
+    parts: If further events divide the period, this is the number of equal parts. 1 means no further events.
     """
 
     schedule: Schedule | None
@@ -47,8 +47,8 @@ def find(series: Series) -> Finding:
     """Return the period and phase of the events in a series of probes.
 
     series: The probes. Their times must come from a clock that was not adjusted (`numbered_probes`, `undone`).
-    Returns: A finding. If no schedule was found, the finding says so. If the series is too short, the confidence is one
-        half.
+    Returns: A finding. If no schedule was found, the finding contains this result. If the series is too short for a
+        search, the confidence is one half.
     """
     found = search(series)
     sure = confidence(found)
@@ -72,12 +72,12 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Return the forward adjustments of the clock that look like pauses of the recording. If such an adjustment is
-    subtracted from the later times, events follow their schedule again.
+    """Return the forward adjustments of the clock that look like pauses of the recording. Events follow their schedule
+    again if such an adjustment is subtracted from all later times.
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Only the times of
-    reconfigurations show which of the two happened. If the recorder only paused, reconfigurations stay on the same
-    schedule and clock.
+    reconfigurations show whether the recorder paused or the clock was set forward. If the recorder only paused,
+    reconfigurations stay on the same schedule and clock.
 
     series: A series of probes.
     Returns: The adjustments. The result is empty if there are more than three pauses. The reason is that recorders
@@ -107,7 +107,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 
 
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
-    """Return the series with the adjustments of the clock undone.
+    """Return the series with the times that it would have without the adjustments of the clock.
 
     steps: The adjustments. Their times are on the clock of `series`.
     """
@@ -144,10 +144,9 @@ def _refined(series: Series, found: Search) -> Schedule:
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Return the mean time in ns from an event to the middle of the bin that shows the event. The time counts as 0 if a
-    bin may have several probes. If a bin has at most one probe, the time of the bin's beginning is the time of the
-    probe. On average, the event happened half an interval before this probe, because it came between this probe and the
-    previous one."""
+    """Return the mean time in ns from an event to the middle of the bin that shows the event. If a bin may have several
+    probes, the result is 0. Otherwise, a bin has at most one probe, and begins at the probe's time. The event happened
+    between this probe and the previous probe. On average, this is half an interval before the probe."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

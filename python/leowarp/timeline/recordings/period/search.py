@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches the signs for the period and phase of events on a path. The result includes the next best candidates.
+"""Searches the signs for the period and phase of events on a path. The result contains the best candidate and the next
+best candidates.
 
 The candidates are the periods of the strongest lines in the signs' spectra, their fractions and their multiples. The
 known periods of real networks are candidates, too. Each candidate is evaluated by its Bayes factor (`evidence`) and a
-prior. The prior is the candidate's share among all periods and phases that can be distinguished. Sometimes every n-th
-instant of a period shows other signs than the instants in between (n = 2, 3 or 4). The true period is then n times as
+prior. The prior is the candidate's share among all periods and phases that can be distinguished. With n = 2, 3 or 4,
+every n-th instant of a period may show other signs than the instants in between. The true period is then n times as
 long.
 """
 
@@ -20,18 +21,19 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""The range of periods to search. A long period is searched only if the measurement is at least four periods long."""
+"""The range of periods to search. A long period is tried only if the measurement is at least four times as long."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""The prior probability of a period, keyed by the period in s. It applies to periods within 1 % of a listed value. The
-remaining probability is divided among all other periods. The period of the only constellation with published
-reconfigurations is 15 s (`scenario.access`). The other values are round numbers, which are usual in schedules."""
+"""The prior probability of a period, keyed by the period in s. Each prior is shared by all periods within 1 % of the
+listed value. The rest of the probability is divided among all other periods. The period of the only constellation with
+published reconfigurations is 15 s (`scenario.access`). The other values are round numbers, which are usual in
+schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
-"""The largest relative error of a computer clock that is not synchronised. RFC 5905 (7.3) allows 15 ppm for a
-synchronised clock. For an unsynchronised clock, data sheets of quartz crystals give 20 to 100 ppm. If GPS synchronises
-a schedule and an unsynchronised clock measures it, the measured period is wrong by at most `EXACT_WITHIN`."""
+"""The largest relative error of an unsynchronised computer clock. RFC 5905 (7.3) allows 15 ppm for a synchronised
+clock. For an unsynchronised clock, data sheets of quartz crystals give 20 to 100 ppm. If GPS synchronises a schedule
+and an unsynchronised clock measures it, the measured period is wrong by at most `EXACT_WITHIN`."""
 
 _EXACT = 0.8
 """The share of a usual period's prior probability that is given to periods within `EXACT_WITHIN` of it."""
@@ -47,13 +49,13 @@ _MOST_CANDIDATES = 20
 _SAME = 0.01
 _SAYS_SOMETHING = 2.0
 _SPIKES_ALONE = 4.0
-"""For an unusual period whose only signs are spikes, the log odds are reduced by this value. Any periodic process, such
-as a timer or another flow, can cause spikes."""
+"""If the period is unusual and the only signs are spikes, this value is subtracted from the log odds. Any periodic
+process, such as a timer or another flow, can cause spikes."""
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""The log odds that are subtracted for each sign. The reason is that the search chooses whether the sign is the same at
-all instants."""
+"""The log odds that are subtracted for each sign. They are subtracted because the search chooses whether the sign is
+the same at all instants."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Search:
         that this sign supports no candidate.
     multiple: The period with the largest factor is too short if its instants show different signs. `multiple` is the
         factor between that period and the period of the best candidate.
-    split_log_odds: The log odds that `multiple` is right. They are infinite if `multiple` is 1.
+    split_log_odds: The log odds that `multiple` is right. If `multiple` is 1, the log odds are infinite.
     """
 
     signs: Signs
@@ -142,9 +144,8 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     """Return the periods of the strongest lines in the spectra. Each period comes with the index of its row in
     `Signs.shares`.
 
-    A short event that recurs in every period gives the spectrum harmonics of equal strength. The powers of the
-    harmonics are added, as in searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221,
-    1969).
+    If a short event recurs in every period, the spectrum has harmonics of equal strength. The powers of the harmonics
+    are added, as in searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
 
     Returns: list of (float, int). The list has at most 20 periods, the strongest first.
     """
@@ -181,7 +182,8 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """Return the best period near `about_s`, and its best phase. Only one evaluation of a sign is used: `row`."""
+    """Return the best period near `about_s`, and its best phase. The function uses only one evaluation of a sign, in
+    the row `row`."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # From one tried period to the next, the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -214,7 +216,7 @@ def _of_period(ratios: Ratios, period_s: float) -> Candidate:
 def _candidate(
     ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
 ) -> Candidate:
-    """Return the candidate that has this period and one of the phases, with all its results.
+    """Return the candidate with this period and the phase at index `at`. All its results are included.
 
     phases_s: float64 array of shape (phases,)
     factors: float64 array of shape (rows, phases). The log Bayes factors.
@@ -236,8 +238,8 @@ def _candidate(
 
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
-    """Return the best phase of a period among the phases that are not close to its best phase. None means that there is
-    none."""
+    """Consider the phases of a period that are not close to its best phase. Return the best of them. The result is None
+    if there is no such phase."""
     phases_s = ratios.phases(best.period_s)
     factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
@@ -248,7 +250,8 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """Return the best candidate if only one sign is used. If its log odds are not above 0, the result is None."""
+    """Return the best candidate that follows from one sign alone. If its log odds are not above 0, the result is
+    None."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -256,7 +259,8 @@ def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate
 
 
 def weight(found: Search, period_s: float, phase_s: float) -> float:
-    """Return the log Bayes factor of any period and phase. They need not belong to a candidate."""
+    """Return the log Bayes factor of an arbitrary period and phase. The period and the phase need not belong to a
+    candidate."""
     ratios = Ratios.from_signs(found.signs)
     factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
     return float(ratios.whole(factors)[0])
@@ -268,8 +272,8 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Return the log prior of a period and its phase. It is their share among all periods and phases that can be
-    distinguished."""
+    """Return the log prior of a period and its phase. The prior is the share of this period and phase among all periods
+    and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
     # If two periods differ by less than `apart_s`, their last instants differ by less than a bin. Such periods count as
     # one.
@@ -290,8 +294,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """Return the candidates with different periods. If several have about the same period, only the first one is
-    kept."""
+    """Return candidates that all have different periods. If several candidates have about the same period, only the
+    first candidate is kept."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -300,10 +304,11 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """Return the first candidate, or a candidate with a fraction of its period and a larger Bayes factor.
+    """Return the first candidate. If a fraction of its period gives a larger Bayes factor, return the candidate with
+    this fraction.
 
-    If delay spikes happen twice per period, the prior may prefer the whole period, with the phase of one of the two
-    spikes. From half the period, `_whole` can decide between the two phases.
+    If there are two delay spikes per period, the prior may prefer the whole period. Its phase is then the phase of one
+    of the spikes. If half the period is used, `_whole` can decide between the two phases.
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -313,8 +318,8 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
 
 
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
-    """Return a multiple of a candidate's period if the instants of the period show different signs. The result is
-    (candidate, multiple, log odds). If the signs do not differ, the candidate is the given one, and the multiple is
+    """If the instants of a candidate's period show different signs, return a multiple of the period. The result is
+    (candidate, multiple, log odds). If the signs do not differ, the result is the given candidate with the multiple
     1."""
     choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
@@ -335,10 +340,10 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
     """Return by how much the log odds rise if some signs happen only at every n-th instant of a period. Two further
-    results are the phase of these instants, and the margin over the next best choice of instants.
+    results are the phase of these instants, and their margin over the next best instants.
 
     Each sign contributes the Bayes factor of every n-th instant, divided by the Bayes factor of all instants. If the
-        latter is below 1, it is replaced by 1, the factor of no instants.
+        latter is below 1, it is replaced by 1. With no instants, the factor is 1.
     """
     found, ahead = (0.0, best.phase_s), 0.0
     # A step and the spike of the same event may be in neighbouring bins, so phases one bin before and after are tried

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The signs of events on a path. For each bin of a time grid, they say how rare the sign is.
+"""The signs of events on a path. They have one value for each bin of a time grid. The value says how rare the sign is.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
-at other times, and are more frequent in some minutes than in others. Therefore, a score expresses how strong a sign is
-in a bin. The result compares each score with the scores of the minute before and after it. It is the share of these
-scores that are at least as high. At the instants of a schedule, this share is uniform in (0, 1] if no events follow the
-schedule. This is true for any kind of noise.
+at other times. In some minutes, they are more frequent than in others. Therefore, a score expresses how strong a sign
+is in a bin. The result compares each score with the scores within one minute before and after it. The result is the
+share of these scores that are at least as high as the score. At the instants of a schedule, this share is uniform in
+(0, 1] if no events follow the schedule. This is true for any kind of noise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BIN_S = 0.2
 minutes."""
 
 RANKED_WITHIN_S = 60.0
-"""The score of a bin is compared with the scores of bins up to this distance before and after it."""
+"""The score of a bin is compared with the scores of earlier and later bins, up to this distance."""
 
 _MOST_BINS = 6_000
 # Short windows are better on paths whose level changes often, and long windows detect smaller steps in noise. It is
@@ -43,12 +43,13 @@ SIGNS = (STEPS, SPIKES, LOSSES)
 
 @dataclass(frozen=True, eq=False)
 class Signs:
-    """The shares of each sign over time. A share tells how rare the sign is in a bin.
+    """The shares of each sign over time. A small share in a bin means that a sign as strong as in this bin is rare
+    nearby.
 
     begin_ns: The beginning of the first bin.
-    names: The sign of each row: steps, spikes, losses, together.
-    shares: float64 array of shape (rows, bins). The share of the surrounding bins that have at least the bin's score,
-        in (0, 1]. nan means that the bin's score is unknown.
+    names: Each row is for one sign: steps, spikes, losses, or all of them together.
+    shares: float64 array of shape (rows, bins). The share of the surrounding bins with at least the same score as the
+        bin, in (0, 1]. nan means that the bin's score is unknown.
     """
 
     begin_ns: int
@@ -118,8 +119,9 @@ class _Bins:
 
 
 def _steps(bins: _Bins) -> list[Scores]:
-    """Return by how much the delay's level changes at each bin. The change is measured with several lengths of window
-    around the bin. Each length gives two scores: one for all bins, and one that is 0 except at peaks."""
+    """Return the change of the delay's level at each bin. The change is measured with windows of several lengths around
+    the bin. Each length of window gives two scores. One score has a value for all bins. The other score is 0 except at
+    peaks."""
     level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
@@ -133,7 +135,8 @@ def _steps(bins: _Bins) -> list[Scores]:
 
 
 def clipped(of: Scores, width: int) -> Scores:
-    """Return the values so that a mean can be computed: values far above the median of their surroundings are clipped.
+    """Return the values with outliers clipped, so that a mean can be computed. Outliers are values far above the median
+    of their surroundings.
 
     A median would ignore outliers even without clipping. For the same precision in normal noise, however, a median
     needs 1.57 times as many samples as a mean.
@@ -147,12 +150,12 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """For each place in the series, return the mean of the values after it minus the mean of the values before it. The
-    result is nan if more than half of the values before or after the place are unknown.
+    """For each place in the series, return the mean of the values after it minus the mean of the values before it. A
+    place gets nan if more than half of the values before it, or after it, are unknown.
 
     of: float64 array of shape (n,). nan: unknown.
     width: The number of values in each mean.
-    apart: The number of values directly after the place that are left out of both means.
+    apart: Directly after the place, this many values are left out of both means.
     Returns: float64 array of shape (n + 1,). Element k is for the place before value k, and element n is for the place
         after the last value.
     """
@@ -176,8 +179,9 @@ def _spikes(bins: _Bins) -> Scores:
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Return two scores of each bin: its loss ratio, and the change of the loss ratio from before the bin to after it.
-    The change is set to 0 except at its local maxima, which are where a long loss begins or ends."""
+    """Return two scores of each bin. The first is the bin's loss ratio. The second is the change of the loss ratio from
+    before the bin to after it. The change is set to 0 except at its local maxima. A long loss begins or ends at these
+    maxima."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -187,16 +191,16 @@ def _losses(bins: _Bins) -> list[Scores]:
 
 
 def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
-    """Return windows over an array that is padded with nan at both ends. If `centred` is false, there is one window
-    more at each end. Then window i ends before place i, and window i + width + 1 begins after place i."""
+    """Return windows over an array that is padded with nan at both ends. If `centred` is false, each end has one
+    additional window. Window i then ends before index i, and window i + width + 1 begins after index i."""
     before = width // 2 if centred else width
     after = width - 1 - before if centred else width
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
 
 
 def _moving_median(of: Scores, width: int) -> Scores:
-    """Return the median of the known values around each place. If two values are in the middle, it is the lower one.
-    The result is nan if no value is known.
+    """For each place in the series, return the median of the known values around the place. If two values are in the
+    middle, it is the lower one. The result is nan if no value is known.
 
     For wide windows, the median is computed only 20 times per width, because it changes slowly.
     """
@@ -208,14 +212,14 @@ def _moving_median(of: Scores, width: int) -> Scores:
 
 
 def _peaks(score: Scores, reach: int) -> Scores:
-    """Return the scores that are the maximum of all scores within `reach` bins. All other scores become 0."""
+    """Return each score that is the maximum of all scores within `reach` bins. All other scores become 0."""
     highest = _moving_max(score, reach)
     return np.where(np.isnan(score), np.nan, np.where(score >= highest, score, 0.0))
 
 
 def _widened(score: Scores, bin_s: float) -> Scores:
-    """Replace each score by the maximum of itself and its neighbours. The neighbours are included because an event at
-    the edge of a bin may be visible in the next bin."""
+    """Replace each bin's score by the largest score of this bin and the neighbouring bins. The neighbours are included
+    because an event at the edge of a bin may be visible in the next bin."""
     reach = round(0.15 / bin_s)
     return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
 
@@ -234,13 +238,14 @@ def _mean(of: list[Scores]) -> Scores:
 
 
 def _shares(score: Scores, within: int) -> Scores:
-    """Return, for each bin, how many of the known scores around it are equal or higher, as a share.
+    """For each bin, consider the known scores around it. Return the share of these scores that are equal to the bin's
+    score or higher.
 
-    This share is the p-value of a permutation test, which compares a bin with its surroundings. For noise, the share is
-    uniform, whatever the noise's distribution, if the distribution is the same in all surrounding bins.
+    This share is the p-value of a permutation test, which compares a bin with its surroundings. For noise of any
+    distribution, the share is uniform, if all surrounding bins have the same distribution.
 
     score: float64 array of shape (bins,). nan: unknown.
-    within: The number of bins on each side with which a bin is compared.
+    within: Each bin is compared with this number of bins on each side.
     Returns: float64 array of shape (bins,). The values are in (0, 1], or nan where the score is nan.
     """
     found = np.full(len(score), np.nan)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leowarp.timeline.recordings.measurement import Series
 
 LEVEL_NS = 2_000_000_000
-"""The width of the window whose median is the level of the delays."""
+"""The width of a window. The median of the delays in the window is their level."""
 
 # Normal noise exceeds six standard deviations with a probability of one in a billion. With a probe every 10 ms, one
 # hour has only 360,000 probes. False spikes from normal noise are therefore very unlikely.
@@ -63,8 +63,8 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
 
 
 def level_ns(answered: Series) -> NDArray[np.float64]:
-    """Return the level at each reply. It is the median of the delays within `LEVEL_NS` or nine probes, whichever is
-    longer."""
+    """Return the level at each reply. The level is the median delay over a window. The window has the length `LEVEL_NS`
+    or nine intervals of probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
     # The window is a length of time, because a fixed number of probes would cover more time where probes were lost.
