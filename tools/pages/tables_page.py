@@ -80,21 +80,21 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
-        "One row per flow, over the whole run; one per window; one per change of the flow's path. These are the "
-        "columns of `run.reordering()`; in `40-metrics.parquet` `scope` is in the name, and `t_ns` is the begin of the "
-        "window or the instant of the change.",
+        "One row per flow for the whole run, one per window, and one per change of the flow's path. These are the "
+        "columns of `run.reordering()`. In `40-metrics.parquet`, `scope` is in the name, and `t_ns` is the start of "
+        "the window or the instant of the change.",
         _of_columns(REORDERING_COLUMNS),
     )
     yield from _table(
-        "Densities of these",
+        "Histograms of reordering",
         "The columns of `run.densities()`; in `40-metrics.parquet` `share_ratio` is `reordering.density` and so on, "
         "with `index`.",
         _of_columns(DENSITY_COLUMNS),
     )
     yield from _table(
         "Metrics `cause.*`, `no_cause.*`",
-        "One row per flow and route change, and one per flow for what no change caused. These are the columns of "
-        "`run.causes()`.",
+        "One row per flow and route change, and one row per flow for effects that no change caused. These are the "
+        "columns of `run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
     )
     yield from _table(
@@ -105,8 +105,8 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Satellites of a run",
-        "One row per satellite that was offered a packet: its links that send, together. These are the columns of "
-        "`run.satellites()` and of `leowarp show RUN --links --json`.",
+        "One row per satellite that was offered a packet, with the sums over the links over which it sends. These are "
+        "the columns of `run.satellites()` and of `leowarp show RUN --links --json`.",
         _of_columns(SATELLITE_COLUMNS),
     )
     yield from _table(
@@ -188,18 +188,18 @@ def main(arguments: list[str] | None = None) -> int:
 _SCALARS = """
 ## Scalars
 
-What `summary.json` says of the run, and of each flow under `flows`; `leowarp show RUN --metrics` prints every scalar,
-grouped by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within
-with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
-*overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
-people."""
+`summary.json` has the scalars of the run, and the scalars of each flow under `flows`. `leowarp show RUN --metrics`
+prints all of them, grouped by topic. In `40-metrics.parquet`, their names begin with `run.` or `flow.`; if a name
+contains another dot, it becomes `_` (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no
+unit. The column *shown* says where else a scalar appears: *overview* is the table of `leowarp run` and `leowarp
+compare`, and *page* is the page of a report. Both use units that are easy to read."""
 
 _SERIES = """
 ## Series
 
-What there is over time of each flow: `run.series("cwnd_pkts", flow=0)` in Python, `leowarp report RUN --plot cwnd,srtt`
-as a figure; the unit may be left out. In `40-metrics.parquet` are those of goodput, `srtt_us`, `share_ratio`,
-`path_delay_ns` (without a flow: of a pair of stations) and `jain_index`.
+A series has the values of a quantity of a flow over time. Python returns it with `run.series("cwnd_pkts", flow=0)`,
+and `leowarp report RUN --plot cwnd,srtt` draws it; you may omit the unit. `40-metrics.parquet` contains the series of
+goodput, `srtt_us`, `share_ratio`, `path_delay_ns` (for a pair of stations, without a flow) and `jain_index`.
 
 | series | unit | meaning |
 |---|---|---|"""
@@ -211,23 +211,23 @@ _INTRODUCTION = """\
 
 | file | content |
 |---|---|
-| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files: enough to re-make the run |
-| `10-routes.parquet` | which way packets go |
+| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files; they suffice to repeat it |
+| `10-routes.parquet` | the path between each pair of stations, at each route update |
 | `20-timeline.parquet` | the events of the emulated network |
-| `30-trace/*.parquet` | what was observed; the same bytes in each run of the plan ([`leowarp verify`](verify.md)) |
-| `40-metrics.parquet`, `summary.json` | what was computed from it |
+| `30-trace/*.parquet` | observations; every run of the plan gives the same bytes ([`leowarp verify`](verify.md)) |
+| `40-metrics.parquet`, `summary.json` | results computed from the trace |
 | `50-report/` | figures and `index.html` |
-| `manifest.json` | versions, seed, machine, cost, every warning, the sha256 of each file |
-| `guest-console.txt` | what the guest kernel printed |
-| `INCOMPLETE` | only there while a run is written, or if it failed: says why |
+| `manifest.json` | versions, seed, machine, costs, all warnings, and the sha256 of each file |
+| `guest-console.txt` | messages of the guest kernel |
+| `INCOMPLETE` | exists only while a run is written, or if it failed; then it has the reason |
 
-A missing value is null, never 0. Times are ns of the run's own virtual clock. `_bps` are bits per second. Unit and
-meaning of each column also stand in the field metadata of the Parquet files (`unit`, `doc`), and names of hosts, flows
-and link directions in the metadata of each trace table (`hosts`, `flows`, `directions`; JSON).
+A missing value is null, never 0. Times are in ns of the run's virtual clock. `_bps` means bits per second. The field
+metadata of the Parquet files (`unit`, `doc`) have the unit and meaning of each column. The metadata of each trace table
+have the names of hosts, flows and link directions as JSON (`hosts`, `flows`, `directions`).
 
-The Parquet files of the trace have numbers for directions of flows, causes, states, kinds, hosts and nodes. In Python
-(`run.table("bins")`, `run.bins()` and so on) and in the CSV of `leowarp export` each is a word, listed here as "in
-words", or the name of the host or node. Filters have the words, too: `filters=[("direction", "==", "data")]`."""
+The Parquet files of the trace have numbers for directions of flows, causes, states, kinds, hosts and nodes. Python
+(`run.table("bins")`, `run.bins()` and so on) and the CSV of `leowarp export` have words instead, listed here as "in
+words", or the name of the host or node. Filters also use the words: `filters=[("direction", "==", "data")]`."""
 
 
 if __name__ == "__main__":

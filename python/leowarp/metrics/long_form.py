@@ -303,16 +303,17 @@ _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (
-        pa.string(), "", "name; prefixes run., flow., route_change., recovery., cause., no_cause., reordering., "
-        "reordering_window., reordering_change. for scalars of those"
+        pa.string(), "", "name, with the prefix run., flow., route_change., recovery., cause., no_cause., reordering., "
+        "reordering_window. or reordering_change. for scalars of these"
     ),
-    "flow": (pa.int32(), "", "flow number; null: of the run or of a pair of stations"),
+    "flow": (pa.int32(), "", "flow number; null: a value of the run or of a pair of stations"),
     "t_ns": (
-        pa.int64(), "ns", "instant, start of the bin or window, or instant of the route change; null: of the whole run"
+        pa.int64(), "ns",
+            "instant of the sample or route change, or start of the bin or window; null: a value of the whole run"
     ),
-    "index": (pa.int32(), "", "of a density: displacement, occupancy, n or extent in packets; null: of no density"),
-    "value": (pa.float64(), "", "the number, in `unit`; null: unknown; truth values are 0 and 1"),
+    "index": (pa.int32(), "", "for histograms: displacement, occupancy, n or extent in packets; null: no histogram"),
+    "value": (pa.float64(), "", "the number, in `unit`; null: unknown; false and true are 0 and 1"),
     "unit": (pa.string(), "", "unit of `value`; empty: a count or a ratio"),
-    "definition": (pa.string(), "", "what exactly is counted"),
+    "definition": (pa.string(), "", "exact definition of the value"),
 }  # fmt: skip
 """The columns of `40-metrics.parquet`."""

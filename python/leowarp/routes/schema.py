@@ -35,7 +35,7 @@ def table_schema(
     return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))
 
 
-ROUTES_DOC = "One row for each route update and ordered pair of stations that talk."
+ROUTES_DOC = "One row for each route update and ordered pair of stations with traffic."
 ROUTES = (
     column("t_ns", pa.int64(), "ns", "time of the route update since the run's start", nullable=False),
     column("source", pa.string(), "", "station that sends", nullable=False),
@@ -51,7 +51,7 @@ ROUTES = (
         "delay_ns",
         pa.int64(),
         "ns",
-        "one-way delay of the path with the satellites where they are at this instant, the sum of its links' delays "
+        "one-way delay of the path for the positions of the satellites at this instant: the sum of its links' delays "
         "as the timeline rounds them; null: no path, or a measured one (see the timeline)",
     ),
     column("length_m", pa.float64(), "m", "length of the path at this instant, ground links as slant ranges"),

@@ -9,26 +9,27 @@ import pyarrow as pa
 from leowarp.routes.schema import column
 
 TIMELINE_DOC = (
-    "Everything that happens to the network, as events at exact instants. Sorted by time; within one instant: node, "
+    "All events of the network at exact instants, sorted by time. Events of one instant are sorted by kind: node, "
     "link up, queue, rate, delay, jitter, loss, capacity, channel, route, path, link down."
 )
 
 EVENTS = {
-    "node": "a node exists: `a` (name), `kind`. All at 0",
-    "link": "a link between `a` and `b` goes up (the first time it is made) or down: `kind`, `up`, `on_down`, "
-    "`discipline`, `limit_pkts` or `limit_bytes` of each direction, `overhead_bytes`, `in_order`, `probe_bytes`",
-    "queue": "what waits to be sent in direction a>b waits in a `queue` with these `parameters`, `ecn`, `limit_pkts` "
-    "or `limit_bytes`. At 0; a direction without one has a fifo with its link's limits",
+    "node": "a node `a` of this `kind` exists. All such events are at 0",
+    "link": "a link between `a` and `b` goes up (the first event creates it) or down. Columns: `kind`, `up`, "
+    "`on_down`, `discipline`, `limit_pkts` or `limit_bytes` of each direction, `overhead_bytes`, `in_order`, "
+    "`probe_bytes`",
+    "queue": "packets of direction a>b wait in a `queue` with these `parameters`, `ecn`, `limit_pkts` or "
+    "`limit_bytes`. All such events are at 0; a direction without one has a fifo with its link's limits",
     "rate": "direction a>b sends at `rate_bps` from now on",
-    "delay": "direction a>b delays by `delay_ns` from now on",
-    "jitter": "direction a>b adds, to the delay of each packet by itself, a draw of mean 0 and standard deviation "
-    "`sigma_ns` from `distribution`, from now on",
+    "delay": "direction a>b delays packets by `delay_ns` from now on",
+    "jitter": "from now on, direction a>b adds to the delay of each packet an independent draw from `distribution`, "
+    "with mean 0 and standard deviation `sigma_ns`",
     "loss": "direction a>b loses `loss_ratio` of its packets from now on",
-    "capacity": "a row of direction a>b's table of capacity, known from the start: it sends `rate_bps` from now on. "
-    "The first at 0; a direction with such rows has no `rate`",
-    "channel": "a row of direction a>b's table of delay and loss, known from the start: what begins to be sent from "
-    "now on is delayed by `delay_ns` and lost with the probability `loss_ratio`. The first at 0; a direction with "
-    "such rows has no `delay` and no `loss`",
+    "capacity": "direction a>b sends at `rate_bps` from now on, by its table of capacity, which is known from the "
+    "start. The first such event is at 0; a direction with such events has no `rate`",
+    "channel": "packets of direction a>b whose transmission starts from now on are delayed by `delay_ns`, and lost "
+    "with the probability `loss_ratio`, by the direction's table, which is known from the start. The first such "
+    "event is at 0; a direction with such events has no `delay` and no `loss`",
     "route": "`node` sends packets for `destination` to `next_hop` from now on",
     "path": "packets from host `a` to host `b` leave on `path_id` from now on",
 }
@@ -36,49 +37,78 @@ EVENTS = {
 
 TIMELINE = (
     column("t_ns", pa.int64(), "ns", "time since the run's start", nullable=False),
-    column("event", pa.string(), "", "what happens: see below", nullable=False),
-    column("a", pa.string(), "", "node; of values of a direction the end that sends; of path the source host"),
-    column("b", pa.string(), "", "node; of values of a direction the end that receives; of path the destination host"),
-    column("kind", pa.string(), "", "of a node: satellite, ground, host, router; of a link: isl, gsl, wire"),
-    column("up", pa.bool_(), "", "of a link: up or down"),
-    column("on_down", pa.string(), "", "of a link that goes down: what it holds still arrives (drain) or not (drop)"),
-    column("limit_pkts", pa.int64(), "pkts", "of a link (each way) or queue: waiting packets; null: no such limit"),
-    column("limit_bytes", pa.int64(), "bytes", "of a link (each way) or queue: waiting bytes; null: no such limit"),
+    column("event", pa.string(), "", "kind of event (see the table of events)", nullable=False),
+    column("a", pa.string(), "", "a node; for values of a direction, the sender; for path, the source host"),
+    column("b", pa.string(), "", "a node; for values of a direction, the receiver; for path, the destination host"),
+    column("kind", pa.string(), "", "for node: satellite, ground, host or router; for link: isl, gsl or wire"),
+    column("up", pa.bool_(), "", "for link: whether it goes up"),
+    column(
+        "on_down",
+        pa.string(),
+        "",
+        "for a link that goes down: whether the packets in it still arrive (drain) or not (drop)",
+    ),
+    column(
+        "limit_pkts",
+        pa.int64(),
+        "pkts",
+        "for link (per direction) and queue: most waiting packets; null: no limit",
+    ),
+    column(
+        "limit_bytes",
+        pa.int64(),
+        "bytes",
+        "for link (per direction) and queue: most waiting bytes; null: no limit",
+    ),
     column(
         "discipline",
         pa.string(),
         "",
-        "of a link: leolink (limits count waiting packets), netem (limit_pkts counts those in the delay line too) or "
-        "jitter (so too; packets may overtake each other in the delay line, before they are serialised)",
+        "for link: leolink (limits count waiting packets), netem (limit_pkts also counts packets in the delay line) or "
+        "jitter (as netem; packets may overtake each other in the delay line, before they are serialised)",
     ),
-    column("overhead_bytes", pa.int64(), "bytes", "of a link: bytes per packet on top of its IP length"),
-    column("rate_bps", pa.int64(), "bit/s", "of rate and capacity: null is unshaped; of capacity 0 is nothing at all"),
-    column("delay_ns", pa.int64(), "ns", "of delay and channel: one way"),
-    column("sigma_ns", pa.int64(), "ns", "of jitter: standard deviation"),
+    column("overhead_bytes", pa.int64(), "bytes", "for link: bytes per packet on top of its IP length"),
+    column(
+        "rate_bps",
+        pa.int64(),
+        "bit/s",
+        "for rate and capacity: null means no limit of the rate; for capacity, 0 means that nothing is sent",
+    ),
+    column("delay_ns", pa.int64(), "ns", "for delay and channel: one-way delay"),
+    column("sigma_ns", pa.int64(), "ns", "for jitter: standard deviation"),
     column(
         "distribution",
         pa.string(),
         "",
-        "of jitter: uniform, normal, exponential or table (the table's metadata `jitter_table`: equally likely values "
-        "of mean 0 and standard deviation 1)",
+        "for jitter: uniform, normal, exponential or table (the metadata `jitter_table` has equally likely values of "
+        "mean 0 and standard deviation 1)",
     ),
-    column("loss_ratio", pa.float64(), "", "of loss and channel: share of packets, 0 to 1"),
-    column("node", pa.string(), "", "of route: the node whose table changes"),
-    column("destination", pa.string(), "", "of route: the host that packets are for"),
-    column("next_hop", pa.string(), "", "of route: neighbour that they go to; null: no route any more"),
-    column("path_id", pa.int32(), "", "as in the routes table; of route: the path it is for; of path: null is none"),
-    column("queue", pa.string(), "", "of queue: fifo, codel, fq_codel, pie, fq_pie, cake or red"),
-    column("ecn", pa.bool_(), "", "of queue: packets that can be marked are marked instead of dropped"),
-    column("parameters", pa.string(), "", "of queue: JSON object of integers, times in ns and sizes in bytes"),
-    column("in_order", pa.bool_(), "", "of a link: false: packets that meet a smaller delay overtake; null: none does"),
+    column("loss_ratio", pa.float64(), "", "for loss and channel: share of packets, 0 to 1"),
+    column("node", pa.string(), "", "for route: the node whose forwarding table changes"),
+    column("destination", pa.string(), "", "for route: the destination host"),
+    column("next_hop", pa.string(), "", "for route: the neighbour to which packets go; null: no route any longer"),
+    column(
+        "path_id",
+        pa.int32(),
+        "",
+        "number of the path, as in the routes table; for route: the path to which the route belongs; for path: null "
+        "means no path",
+    ),
+    column("queue", pa.string(), "", "for queue: fifo, codel, fq_codel, pie, fq_pie, cake or red"),
+    column("ecn", pa.bool_(), "", "for queue: whether packets that can be marked are marked instead of dropped"),
+    column("parameters", pa.string(), "", "for queue: JSON object of integers, times in ns and sizes in bytes"),
+    column(
+        "in_order",
+        pa.bool_(),
+        "",
+        "for link: false: packets with a smaller delay overtake earlier ones; null: no packet overtakes",
+    ),
     column(
         "probe_bytes",
         pa.int64(),
         "bytes",
-        "of a link: size of the packets that measured the channel's delay, which holds their own time on the link; "
-        "null: it holds none",
+        "for link: size of the packets that measured the channel's delay, which then includes their transmission time; "
+        "null: it includes none",
     ),
-    column(
-        "change_id", pa.int32(), "", "of path: number of the change, from 0 for each a and b; null: the first path at 0"
-    ),
+    column("change_id", pa.int32(), "", "for path: number of the change, from 0 for each a and b; null: first path"),
 )

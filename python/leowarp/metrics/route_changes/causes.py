@@ -315,16 +315,24 @@ NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
 
 CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),
-    "change": ("Int64", None, "number of the change of the flow's path, from 0; null: no change's doing, or not known"),
-    "t_ns": ("Int64", "ns", "instant of the change; null likewise"),
-    "late_pkts": ("int64", "pkts", "data packets that were late because of it"),
-    "lost_pkts": ("int64", "pkts", "data packets, retransmissions too, that were lost because of it"),
-    "lost_queue_pkts": ("int64", "pkts", "of those, at a full queue (never put down to a change)"),
-    "lost_loss_pkts": ("int64", "pkts", "of those, by a link's loss ratio (never put down to a change)"),
-    "lost_link_down_pkts": ("int64", "pkts", "of those, with a link that went down"),
-    "lost_no_route_pkts": ("int64", "pkts", "of those, for want of a route"),
-    "lost_unknown_pkts": ("int64", "pkts", "of those, place unknown (never put down to a change)"),
-    "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of it"),
-    "spurious_retransmissions_pkts": ("int64", "pkts", "spurious retransmissions, of bytes that it made late"),
+    "change": (
+        "Int64",
+        None,
+        "number of the change of the flow's path, from 0; null: no change was the cause, or the cause is unknown",
+    ),
+    "t_ns": ("Int64", "ns", "instant of the change; null if `change` is null"),
+    "late_pkts": ("int64", "pkts", "data packets that were late because of the change"),
+    "lost_pkts": ("int64", "pkts", "data packets, retransmissions included, that were lost because of the change"),
+    "lost_queue_pkts": ("int64", "pkts", "of these, at a full queue (never attributed to a change)"),
+    "lost_loss_pkts": ("int64", "pkts", "of these, by a link's loss ratio (never attributed to a change)"),
+    "lost_link_down_pkts": ("int64", "pkts", "of these, on a link that went down"),
+    "lost_no_route_pkts": ("int64", "pkts", "of these, without a route"),
+    "lost_unknown_pkts": ("int64", "pkts", "of these, at an unknown place (never attributed to a change)"),
+    "needed_retransmissions_pkts": ("int64", "pkts", "retransmissions of bytes that were lost because of the change"),
+    "spurious_retransmissions_pkts": (
+        "int64",
+        "pkts",
+        "spurious retransmissions of bytes that were late because of the change",
+    ),
 }
 """The columns of the table of causes. Each has a type, a unit, and a description."""

@@ -6,42 +6,49 @@ from leowarp.trace.schema.columns import BYTES, FLOW, I64, NS, PKTS, U31, U32, U
 FLOWS = TableSchema(
     "flows",
     "FlowEnd",
-    "One row a flow, at the end.",
+    "One row per flow, written at the end.",
     (
         FLOW,
-        Column("connect_ns", I64, NS, "how long connecting took; null: never connected"),
-        Column("first_byte_ns", I64, NS, "when the receiver got its first byte"),
-        Column("last_byte_ns", I64, NS, "when the receiver got its last byte"),
-        Column("completion_ns", I64, NS, "from the start to the last byte; null: had no size, or did not finish"),
+        Column("connect_ns", I64, NS, "duration of connection establishment; null: never established"),
+        Column("first_byte_ns", I64, NS, "time at which the receiver got its first byte"),
+        Column("last_byte_ns", I64, NS, "time at which the receiver got its last byte"),
+        Column("completion_ns", I64, NS,
+            "time from the start to the last byte; null: the flow had no size, or did not finish",
+        ),
         Column("bytes", U64, BYTES, "bytes that the receiver got in order"),
         Column(
             "connection_bytes", U64, BYTES,
-            "Multipath TCP: payload that the receiver had in order over all subflows; null: another flow, or a subflow",
+            "Multipath TCP: payload that the receiver got in order over all subflows; null: another kind of flow, or a "
+            "subflow",
         ),
         Column("error", U31, "", "errno with which the flow ended; 0: none"),
         Column(
             "duplicate_acks_pkts", U64, PKTS,
-            "duplicate ACKs that reached the sender (RFC 5681, 2; a smaller window is no news); null: not TCP, or "
-            "packets were not followed",
+            "duplicate ACKs that reached the sender (RFC 5681, 2, but an ACK with a smaller window also counts); null: "
+            "not TCP, or packets were not followed",
         ),
-        Column("rtt_min_ns", I64, NS, "smallest round trip of a data packet, as in `delays`; null: none is known"),
-        Column("rtt_max_ns", I64, NS, "largest of them; null: none is known"),
-        Column("rtt_sum_ns", I64, NS, "sum of them; null: none is known"),
+        Column("rtt_min_ns", I64, NS,
+            "smallest round trip of a data packet, as in `delays`; null: no round trip is known",
+        ),
+        Column("rtt_max_ns", I64, NS, "largest round trip of a data packet; null: no round trip is known"),
+        Column("rtt_sum_ns", I64, NS, "sum of the round trips; null: no round trip is known"),
     ),
 )  # fmt: skip
 
 ACKS = TableSchema(
     "acks",
     "AckWait",
-    "How the receiver of each TCP flow acknowledged: one row for all ACKs that answer as many segments after as long.",
+    "ACKs of each TCP flow's receiver: one row for all ACKs that answer the same number of segments after the same "
+    "wait.",
     (
         FLOW,
-        key("segments_pkts", U31, PKTS, "data segments that arrived since the ACK before, in order or not"),
+        key("segments_pkts", U31, PKTS, "data segments that arrived since the previous ACK, in order or not"),
         Column(
             "wait_ns", I64, NS,
-            "from the arrival of the first of them to the ACK's sending, rounded down to 0.1 ms; null: there is none",
+            "time from the arrival of the first of these segments to the sending of the ACK, rounded down to 0.1 ms; "
+            "null: there is no such segment",
         ),
-        key("acks_pkts", U64, PKTS, "ACKs sent, that of the SYN left out"),
+        key("acks_pkts", U64, PKTS, "ACKs sent, without the ACK of the SYN"),
     ),
 )  # fmt: skip
 
@@ -54,8 +61,8 @@ ECHOES = TableSchema(
     (
         FLOW,
         key("index", U32, "", "number of the probe, from 0"),
-        key("sent_ns", I64, NS, "when it left"),
-        Column("received_ns", I64, NS, "when it reached the destination; null: lost"),
-        Column("reply_ns", I64, NS, "when the reply was back (ping); null: lost, or udp"),
+        key("sent_ns", I64, NS, "time at which it left"),
+        Column("received_ns", I64, NS, "time at which it reached the destination; null: lost"),
+        Column("reply_ns", I64, NS, "time at which the reply was back (ping); null: lost, or udp"),
     ),
 )

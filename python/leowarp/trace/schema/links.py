@@ -7,13 +7,13 @@ from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T
 LINKS = TableSchema(
     "links",
     "Queue",
-    "Queue of each direction of a link at every `observe.queues`, only where something changed.",
+    "Queue of each direction of a link at every `observe.queues`, if a value has changed.",
     (
         T_NS,
         LINK_DIRECTION,
         Column("queue_pkts", U32, PKTS, "packets waiting"),
         Column("queue_bytes", U64, BYTES, "bytes waiting, as the kernel counts them"),
-        Column("queue_max_pkts", U32, PKTS, "most packets waiting at once since the sample before; null: netem"),
+        Column("queue_max_pkts", U32, PKTS, "most packets waiting at once since the previous sample; null: netem"),
     ),
 )
 
@@ -38,20 +38,24 @@ LINKTOTALS = TableSchema(
         *_counted("delivered", "delivered"),
         *_counted("dropped_queue", "dropped by a full queue"),
         *_counted("dropped_loss", "dropped by the link's loss ratio"),
-        *_counted("dropped_down", "dropped as the link went down"),
-        *_counted("held", "in the queue or flying at the end"),
+        *_counted("dropped_down", "dropped when the link went down"),
+        *_counted("held", "in the queue or in flight at the end"),
         Column("queue_max_pkts", U32, PKTS, "most packets that ever waited at once; null: netem"),
         Column("busy_ns", U64, NS, "time spent transmitting; null: netem"),
         Column(
             "run_queue_max_pkts", U32, PKTS,
-            "most packets that waited at once until the run's end (`queue_max_pkts` goes on while the links drain); "
-            "null: netem",
+            "most packets that waited at once before the run's end (`queue_max_pkts` also counts the time after it, "
+            "while the links drain); null: netem",
         ),
-        Column("run_queue_max_pkts_at_ns", I64, NS, "when so many first waited; null: none ever did, netem"),
+        Column("run_queue_max_pkts_at_ns", I64, NS,
+            "first time at which that many waited; null: nothing ever waited, or netem",
+        ),
         Column(
             "run_queue_max_bytes", U64, BYTES,
-            "most bytes that waited at once until the run's end, the link's overhead included; null: netem",
+            "most bytes that waited at once before the run's end, the link's overhead included; null: netem",
         ),
-        Column("run_queue_max_bytes_at_ns", I64, NS, "when so many first waited; null: none ever did, netem"),
+        Column("run_queue_max_bytes_at_ns", I64, NS,
+            "first time at which that many waited; null: nothing ever waited, or netem",
+        ),
     ),
 )  # fmt: skip

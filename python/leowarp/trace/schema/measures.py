@@ -14,27 +14,27 @@ ROLES = {0: "client", 1: "server"}
 MEASURES = TableSchema(
     "measures",
     "",
-    "What programs say that they measured: each line of a `measures.jsonl` that one left in its `{run_dir}`, by flow, "
-    "role and line; and a row of what `iperf3 -J` printed as a client. Only if there was one.",
+    "Measurements that programs reported: one row per line of a program's `measures.jsonl` in its `{run_dir}`, sorted "
+    "by flow, role and line; one row for the output of each `iperf3 -J` client. Only if a program reported any.",
     (
         FLOW,
         key("role", U8, "", "0 the flow's client, 1 its server", ROLES),
         key("kind", _WORD, "", "what was measured: transaction, object, page, startup, segment, stall, frame, "
-             "iperf3, or a word of the program's own"),
-        Column("name", _TEXT, "", "which one: the path of an object, the representation of a segment"),
-        Column("number", I64, "", "which one: of transactions, pages, segments and frames from 0; of an object its "
-               "page's"),
-        key("start_ns", I64, NS, "when it began: asked for, found missing (a stall), sent (a frame)"),
-        Column("request_ns", I64, NS, "when its request left; before that it waited for a connection"),
-        Column("first_byte_ns", I64, NS, "when the first byte of the answer was there"),
-        Column("end_ns", I64, NS, "when it was complete, or over; null: never"),
-        Column("bytes", I64, BYTES, "its length"),
-        Column("connection", I64, "", "over which connection of the program's it came, from 0"),
+             "iperf3, or another word that the program chose"),
+        Column("name", _TEXT, "", "path of an object, or representation of a segment"),
+        Column("number", I64, "",
+            "number of the transaction, page, segment or frame, from 0; of an object, the number of its page"),
+        key("start_ns", I64, NS, "start: the request, the empty buffer (a stall), or the sending (a frame)"),
+        Column("request_ns", I64, NS, "time at which the request left; before, it waited for a connection"),
+        Column("first_byte_ns", I64, NS, "time at which the first byte of the answer arrived"),
+        Column("end_ns", I64, NS, "time at which it was complete, or over; null: never"),
+        Column("bytes", I64, BYTES, "length in bytes"),
+        Column("connection", I64, "", "number of the program's connection over which it arrived, from 0"),
         Column("bitrate_bps", I64, "bit/s", "of a segment: bit rate of its representation"),
-        Column("media_ns", I64, NS, "of a segment: how long it plays"),
-        Column("buffer_ns", I64, NS, "of a segment: how much was there to be played once it had come"),
-        Column("latency_ns", I64, NS, "of a segment of a live stream: how far behind the live edge the player was "
-               "once it had come"),
-        Column("other", _TEXT, "", "all else that the line has, as JSON"),
+        Column("media_ns", I64, NS, "of a segment: playing time"),
+        Column("buffer_ns", I64, NS, "of a segment: media in the player's buffer after its arrival"),
+        Column("latency_ns", I64, NS,
+            "of a segment of a live stream: delay of the player behind the live edge after its arrival"),
+        Column("other", _TEXT, "", "all other entries of the line, as JSON"),
     ),
 )  # fmt: skip

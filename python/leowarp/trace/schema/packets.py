@@ -26,34 +26,39 @@ CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """The causes of the loss of a packet."""
 
 _DIRECTION_OF_FLOW = key(
-    "direction", U8, "", "0: from the flow's source to its destination (data), 1: back (ACKs)", DIRECTIONS
+    "direction",
+    U8,
+    "",
+    "0: from the flow's source to its destination (data), 1: the reverse direction (ACKs)",
+    DIRECTIONS,
 )
 _CAUSE = "1 queue full, 2 loss of the link, 3 link down, 4 no route, 5 unknown"
 
 PACKETS = TableSchema(
     "packets",
     "Packet",
-    "Packet truth: when each stored packet was sent, and when it arrived or where and why it was lost.",
+    "Packet truth: the sending time of each stored packet, and its arrival time or the place and cause of its loss.",
     (
         FLOW,
         _DIRECTION_OF_FLOW,
-        key("sent_ns", I64, NS, "when it left the sending host's interface"),
-        Column("received_ns", I64, NS, "when it reached the other host; null: lost, or in flight at the end"),
+        key("sent_ns", I64, NS, "time at which it left the sending host's interface"),
+        Column("received_ns", I64, NS, "time at which it reached the other host; null: lost, or in flight at the end"),
         Column("seq", U64, BYTES, "first payload byte, from the flow's start (tcp); number of the packet (ping, udp)"),
-        Column("len_bytes", U31, BYTES, "payload"),
+        Column("len_bytes", U31, BYTES, "length of the payload"),
         Column("ack", U64, BYTES, "cumulative acknowledgement, bytes from the flow's start"),
-        Column("is_retransmission", BOOL, "", "whether bytes of it were sent before"),
-        Column("is_spurious", BOOL, "", "whether its original arrived too; null for first transmissions"),
+        Column("is_retransmission", BOOL, "", "whether any of its bytes were sent before"),
+        Column("is_spurious", BOOL, "", "whether the original also arrived; null for first transmissions"),
         Column(
-            "is_late", BOOL, "", "first transmission that arrived after any packet sent later, a retransmission too"
+            "is_late", BOOL, "",
+                "first transmission that arrived after a later packet, which may be a retransmission"
         ),
         Column(
             "extent_pkts", U31, PKTS,
-            "arrivals since the first packet sent later, retransmissions counted; RFC 4737's extent counts first "
-            "transmissions alone (`reordering`, `densities`); null: not late",
+            "arrivals since the arrival of the first packet that was sent later, retransmissions included; RFC 4737's "
+            "extent counts only first transmissions (`reordering`, `densities`); null: not late",
         ),
-        Column("path_id", U31, "", "path on which it left, see 10-routes.parquet"),
-        Column("drop_direction", U31, "", "direction of the link that lost it; null: not lost there"),
+        Column("path_id", U31, "", "number of the path on which it left (`path_id` in 10-routes.parquet)"),
+        Column("drop_direction", U31, "", "direction of the link that lost it; null: not lost on a link"),
         Column("drop_cause", U8, "", _CAUSE + "; null: not lost", words=CAUSES),
         Column("stored_because", U8, "", "sum of: 1 inside a window, 2 late, 4 lost, 8 retransmission"),
     ),
@@ -64,19 +69,19 @@ PACKETS = TableSchema(
 BINS = TableSchema(
     "bins",
     "Bin",
-    "Packets of each flow and direction by 50 ms of the time at which they were sent; complete, whatever is stored.",
+    "All packets of each flow and direction, stored or not, counted in bins of 50 ms of their sending time.",
     (
         T_NS,
         FLOW,
         _DIRECTION_OF_FLOW,
-        Column("sent_pkts", U32, PKTS, "sent"),
+        Column("sent_pkts", U32, PKTS, "packets sent"),
         Column("sent_bytes", U64, BYTES, "payload sent"),
-        Column("delivered_pkts", U32, PKTS, "of those, arrived"),
-        Column("delivered_bytes", U64, BYTES, "payload of those"),
-        Column("lost_pkts", U32, PKTS, "of those, lost"),
-        Column("late_pkts", U32, PKTS, "first transmissions that arrived after any packet sent later"),
+        Column("delivered_pkts", U32, PKTS, "of these, arrived"),
+        Column("delivered_bytes", U64, BYTES, "payload of the delivered packets"),
+        Column("lost_pkts", U32, PKTS, "of these, lost"),
+        Column("late_pkts", U32, PKTS, "first transmissions that arrived after a later packet"),
         Column("retrans_pkts", U32, PKTS, "retransmissions sent"),
-        Column("spurious_pkts", U32, PKTS, "retransmissions whose original arrived too"),
+        Column("spurious_pkts", U32, PKTS, "retransmissions whose original also arrived"),
         Column("owd_min_ns", I64, NS, "smallest one-way delay; null: nothing arrived"),
         Column("owd_max_ns", I64, NS, "largest one-way delay; null: nothing arrived"),
         Column("owd_sum_ns", I64, NS, "sum of the one-way delays of delivered_pkts"),
@@ -88,32 +93,38 @@ BINS = TableSchema(
 DELAYS = TableSchema(
     "delays",
     "DelayBin",
-    "Delays of all packets of each flow, counted in bins of at most 1/128 of the delay and 8.192 us; none is empty.",
+    "Delays of all packets of each flow, counted in bins of at most 1/128 of the delay and 8.192 us; without empty "
+    "bins.",
     (
         FLOW,
         key(
             "quantity", U8, "",
-            "one-way delay of 0 data, 1 packets back; 2 round trip (tcp): delay of data and of the first packet back "
-            "that left once it had arrived, and arrived",
+            "0 one-way delay of data, 1 one-way delay in the reverse direction, 2 round trip (tcp): delay of a data "
+            "packet plus delay of the first reverse packet that left after its arrival and arrived",
             {**DIRECTIONS, 2: "round_trip"},
         ),
-        Column("lower_ns", I64, NS, "smallest delay of the bin; null: data packets that no packet back answered so"),
-        Column("upper_ns", I64, NS, "end of the bin, which is not part of it; null as `lower_ns`"),
-        key("pkts", U32, PKTS, "packets whose delay fell into the bin"),
+        Column("lower_ns", I64, NS, "smallest delay of the bin; null: data packets without such a reverse packet"),
+        Column("upper_ns", I64, NS, "end of the bin (exclusive); null if `lower_ns` is null"),
+        key("pkts", U32, PKTS, "packets whose delay lies in the bin"),
     ),
 )  # fmt: skip
 
 DROPS = TableSchema(
     "drops",
     "Drop",
-    "Every packet lost, ACKs and probes too: dropped on a link, or between links (no route, or unknown where).",
+    "Every lost packet, including ACKs and probes: dropped on a link, or between links (no route, or unknown place).",
     (
-        key("t_ns", I64, NS, "when it was dropped; if no link tells (`direction` null), when it was sent"),
-        Column("direction", U31, "", "direction of the link that dropped it, numbered as in `links`; null: none tells"),
+        key("t_ns", I64, NS, "time of the drop; if no link reported it (`direction` is null), time of sending"),
+        Column(
+            "direction",
+            U31,
+            "",
+            "direction of the link that dropped it (as in `links`); null: no link reported it",
+        ),
         Column("cause", U8, "", _CAUSE, words=CAUSES),
-        Column("flow", U31, "", "flow it belonged to; null: none (for instance ARP)"),
-        Column("flow_direction", U8, "", "0: data, 1: back; null: of no flow", words=DIRECTIONS),
+        Column("flow", U31, "", "flow to which it belonged; null: no flow (for example ARP)"),
+        Column("flow_direction", U8, "", "0: data, 1: the reverse direction; null: no flow", words=DIRECTIONS),
         Column("seq", U64, BYTES, "first payload byte from the flow's start; null: unknown"),
-        Column("len_bytes", U31, BYTES, "payload; null: unknown"),
+        Column("len_bytes", U31, BYTES, "length of the payload; null: unknown"),
     ),
 )
